@@ -1,15 +1,11 @@
 package conf
 
-// Server holds the keys of NettyServerConfig and NettyClientConfig that mean something here.
+// Server holds the keys of NettyServerConfig, NettyClientConfig and of the TLS property file that mean something here.
 type Server struct {
 	// BindAddress: Listen address.
 	BindAddress string `conf:"bindAddress" default:"0.0.0.0"`
-	// ListenPort: Listen port. Start-up code sets 10911 (broker), 9876 (NameServer), 19876 (controller; its peer address wins), 10811 (container) before or after reading the file.
-	ListenPort int `conf:"listenPort" default:"0"`
-	// ServerOnewaySemaphoreValue: Outgoing one-way calls in flight.
-	ServerOnewaySemaphoreValue int `conf:"serverOnewaySemaphoreValue" default:"256"`
-	// ServerAsyncSemaphoreValue: Outgoing async calls in flight.
-	ServerAsyncSemaphoreValue int `conf:"serverAsyncSemaphoreValue" default:"64"`
+	// ListenPort: Listen port; 10911 for a broker, 9876 for a NameServer. A broker also listens on this port minus 2.
+	ListenPort int `conf:"listenPort" default:"$port" clamp:"0..65535" important:"true"`
 	// ServerChannelMaxIdleTimeSeconds: Close a connection idle this long. Unit: s.
 	ServerChannelMaxIdleTimeSeconds int `conf:"serverChannelMaxIdleTimeSeconds" default:"120"`
 	// ServerSocketSndBufSize: SO_SNDBUF; 0 leaves the OS default. Unit: B.
@@ -20,14 +16,8 @@ type Server struct {
 	EnableShutdownGracefully bool `conf:"enableShutdownGracefully" default:"false"`
 	// ShutdownWaitTimeSeconds: That wait. Unit: s.
 	ShutdownWaitTimeSeconds int `conf:"shutdownWaitTimeSeconds" default:"30"`
-	// ClientOnewaySemaphoreValue: One-way calls in flight.
-	ClientOnewaySemaphoreValue int `conf:"clientOnewaySemaphoreValue" default:"65535"`
-	// ClientAsyncSemaphoreValue: Async calls in flight.
-	ClientAsyncSemaphoreValue int `conf:"clientAsyncSemaphoreValue" default:"65535"`
 	// ConnectTimeoutMillis: Connect timeout. Unit: ms.
 	ConnectTimeoutMillis int `conf:"connectTimeoutMillis" default:"3000"`
-	// ScanAvailableNameSrv: Probe NameServers and use only reachable ones.
-	ScanAvailableNameSrv bool `conf:"scanAvailableNameSrv" default:"true"`
 	// ClientChannelMaxIdleTimeSeconds: Close a connection idle this long. Unit: s.
 	ClientChannelMaxIdleTimeSeconds int `conf:"clientChannelMaxIdleTimeSeconds" default:"120"`
 	// ClientSocketSndBufSize: SO_SNDBUF; 0 leaves the OS default. Unit: B.
@@ -36,10 +26,22 @@ type Server struct {
 	ClientSocketRcvBufSize int `conf:"clientSocketRcvBufSize" default:"0"`
 	// ClientCloseSocketIfTimeout: Close the connection when a call times out.
 	ClientCloseSocketIfTimeout bool `conf:"clientCloseSocketIfTimeout" default:"true"`
-	// UseTLS: Use TLS for outgoing connections; a broker process sets it to true when tls.server.mode is enforcing, else from -Dtls.enable.
-	UseTLS bool `conf:"useTLS" default:"false"`
-	// SocksProxyConfig: Map of address pattern to {"addr","username","password"} SOCKS5 proxies. Unit: JSON.
-	SocksProxyConfig string `conf:"socksProxyConfig" default:"{}"`
-	// EnableReconnectForGoAway: Reconnect after GO_AWAY.
-	EnableReconnectForGoAway bool `conf:"enableReconnectForGoAway" default:"true"`
+	// FrameMaxLength: Largest frame, length words excluded; a longer one closes the connection. Unit: B.
+	FrameMaxLength int `conf:"com.rocketmq.remoting.frameMaxLength" default:"16777216" clamp:"65536..268435456"`
+	// TLSConfigFile: Property file whose tls.* keys are added to those of the configuration file. Unit: path.
+	TLSConfigFile string `conf:"tls.config.file" default:""`
+	// TLSServerMode: Whether the port takes plain connections only, both, or TLS only.
+	TLSServerMode string `conf:"tls.server.mode" default:"permissive" enum:"disabled|permissive|enforcing"`
+	// TLSTestMode: Without a certificate file, use a self-signed certificate made at start.
+	TLSTestMode bool `conf:"tls.test.mode.enable" default:"true"`
+	// TLSServerKeyPath: Server private key, PKCS#8 PEM. Unit: path.
+	TLSServerKeyPath string `conf:"tls.server.keyPath" default:""`
+	// TLSServerCertPath: Server certificate chain, PEM. Unit: path.
+	TLSServerCertPath string `conf:"tls.server.certPath" default:""`
+	// TLSServerNeedClientAuth: Client certificate policy.
+	TLSServerNeedClientAuth string `conf:"tls.server.need.client.auth" default:"none" enum:"none|optional|require"`
+	// TLSServerAuthClient: Verify client certificates against the trust file.
+	TLSServerAuthClient bool `conf:"tls.server.authClient" default:"false"`
+	// TLSServerTrustCertPath: CA file for client certificates, PEM. Unit: path.
+	TLSServerTrustCertPath string `conf:"tls.server.trustCertPath" default:""`
 }
