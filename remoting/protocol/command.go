@@ -61,7 +61,8 @@ type HeaderDecoder interface{ DecodeExt(ext ExtFields) error }
 // Command is one frame: a request or a reply.
 //
 // Ownership: a Command that a decoder returned aliases the bytes it was decoded from (Remark, Ext and Body):
-// it is valid only as long as those bytes are. Clone makes it independent.
+// it is valid only as long as those bytes are and until it is decoded into again. Clone makes it independent.
+// Copy a Command with Clone only.
 type Command struct {
 	Code      int32
 	Language  Language
@@ -74,6 +75,8 @@ type Command struct {
 	// Header, when set, is encoded in addition to Ext. Decoders leave it nil.
 	Header HeaderEncoder
 	Body   []byte
+
+	scratch []byte // unescaped strings of the last decode
 }
 
 // IsResponse reports whether the frame answers a request.

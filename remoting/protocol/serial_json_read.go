@@ -1,0 +1,267 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// decodeJSONHeader reads the JSON header encoding in one pass: any key order, any white space, unknown keys skipped,
+// null left out, numbers and bools among extFields kept as their text. Strings are aliases of h, except those with
+// escapes, which are unescaped into c.scratch.
+func decodeJSONHeader(h []byte, c *Command) error {
+	r := jsonReader{b: h, s: aliasBytes(h), scratch: c.scratch}
+	err := r.header(c)
+	c.scratch = r.scratch
+	return err
+}
+
+// jsonReader scans one JSON text. b and s are the same bytes: b for looking, s for cutting strings out.
+type jsonReader struct {
+	b       []byte
+	s       string
+	i       int
+	scratch []byte
+}
+
+func (r *jsonReader) errorf(reason string) error {
+	return &FrameError{Reason: "JSON header: " + reason, At: r.i}
+}
+
+func (r *jsonReader) space() {
+	for r.i < len(r.b) && r.b[r.i] <= ' ' {
+		r.i++
+	}
+}
+
+// peek returns the next byte that is not white space, 0 at the end.
+func (r *jsonReader) peek() byte {
+	if r.i < len(r.b) && r.b[r.i] > ' ' {
+		return r.b[r.i]
+	}
+	r.space()
+	if r.i < len(r.b) {
+		return r.b[r.i]
+	}
+	return 0
+}
+
+// take skips white space and the byte c; false if another byte stands there.
+func (r *jsonReader) take(c byte) bool {
+	if r.peek() != c {
+		return false
+	}
+	r.i++
+	return true
+}
+
+func (r *jsonReader) header(c *Command) error {
+	c.Language = LanguageUnknown
+	if !r.take('{') {
+		return r.errorf("no object")
+	}
+	more := !r.take('}')
+	for more {
+		key, err := r.key()
+		if err == nil {
+			err = r.member(key, c)
+		}
+		if err == nil {
+			more, err = r.next()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.peek() != 0 || r.i < len(r.b) {
+		return r.errorf("bytes behind the object")
+	}
+	return nil
+}
+
+// key reads a member's name and the colon.
+func (r *jsonReader) key() (string, error) {
+	if q := r.peek(); q != '"' && q != '\'' {
+		return "", r.errorf("no quoted name")
+	}
+	key, err := r.str()
+	if err != nil {
+		return "", err
+	}
+	if !r.take(':') {
+		return "", r.errorf("no colon")
+	}
+	return key, nil
+}
+
+// next reads what follows a member: a comma (more) or the closing brace.
+func (r *jsonReader) next() (more bool, err error) {
+	switch r.peek() {
+	case ',':
+		r.i++
+		if r.peek() == '}' { // a trailing comma, as fastjson tolerates
+			r.i++
+			return false, nil
+		}
+		return true, nil
+	case '}':
+		r.i++
+		return false, nil
+	}
+	return false, r.errorf("neither comma nor brace")
+}
+
+// member reads the value of a top-level key.
+func (r *jsonReader) member(key string, c *Command) (err error) {
+	switch key {
+	case "code":
+		c.Code, err = r.int32()
+	case "flag":
+		c.Flag, err = r.int32()
+	case "opaque":
+		c.Opaque, err = r.int32()
+	case "version":
+		c.Version, err = r.int32()
+	case "language":
+		var name string
+		name, _, err = r.scalar()
+		c.Language = LanguageByName(name)
+	case "remark":
+		c.Remark, _, err = r.scalar()
+	case "extFields":
+		err = r.extFields(c)
+	default:
+		err = r.skip(0)
+	}
+	return err
+}
+
+func (r *jsonReader) extFields(c *Command) error {
+	c.Ext = c.Ext[:0]
+	if !r.take('{') {
+		_, null, err := r.scalar()
+		if err == nil && !null {
+			err = r.errorf("extFields is no object")
+		}
+		return err
+	}
+	if r.take('}') {
+		return nil
+	}
+	for {
+		key, err := r.key()
+		if err != nil {
+			return err
+		}
+		if len(c.Ext) == MaxExtFields {
+			return &FrameError{Reason: "too many header fields", Got: MaxExtFields + 1, Limit: MaxExtFields}
+		}
+		value, null, err := r.scalar()
+		if err != nil {
+			return err
+		}
+		if !null {
+			c.Ext = append(c.Ext, ExtField{Key: key, Value: value})
+		}
+		more, err := r.next()
+		if !more {
+			return err
+		}
+	}
+}
+
+// scalar reads a string, or anything else as its text; null says that it was null.
+func (r *jsonReader) scalar() (text string, null bool, err error) {
+	switch q := r.peek(); q {
+	case '"', '\'':
+		text, err = r.str()
+		return text, false, err
+	}
+	from := r.i
+	if err := r.skip(0); err != nil {
+		return "", false, err
+	}
+	text = r.s[from:r.i]
+	return text, text == "null", nil
+}
+
+// int32 reads a number, a quoted one too. null is 0.
+func (r *jsonReader) int32() (int32, error) {
+	r.space()
+	i, b := r.i, r.b
+	neg := false
+	if i < len(b) && b[i] == '-' {
+		neg = true
+		i++
+	}
+	var n int64
+	from := i
+	for i < len(b) && b[i]-'0' <= 9 && i-from < 11 {
+		n = n*10 + int64(b[i]-'0')
+		i++
+	}
+	if i == from {
+		return r.oddInt32()
+	}
+	if neg {
+		n = -n
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 || i < len(b) && (b[i]-'0' <= 9 || b[i] == '.' || b[i]|0x20 == 'e') {
+		return 0, r.errorf("not a 32-bit integer")
+	}
+	r.i = i
+	return int32(n), nil
+}
+
+// oddInt32 reads the forms of an integer that no current client writes.
+func (r *jsonReader) oddInt32() (int32, error) {
+	at := r.i
+	text, null, err := r.scalar()
+	if err != nil || null {
+		return 0, err
+	}
+	n, ok := parseInt(text, 32)
+	if !ok {
+		r.i = at
+		return 0, r.errorf("not a 32-bit integer")
+	}
+	return int32(n), nil
+}
+
+const (
+	onesMask = 0x0101010101010101
+	highMask = 0x8080808080808080
+)
+
+// zeroBytes has the high bit set of the lowest byte of x that is zero (and perhaps of higher ones).
+func zeroBytes(x uint64) uint64 { return (x - onesMask) &^ x & highMask }
+
+// str reads the string whose opening quote stands at r.i. Raw control characters are tolerated.
+func (r *jsonReader) str() (string, error) {
+	b, quote := r.b, r.b[r.i]
+	from := r.i + 1
+	i := from
+	wantQuote := uint64(quote) * onesMask
+	for i+8 <= len(b) {
+		x := binary.LittleEndian.Uint64(b[i:])
+		hit := zeroBytes(x^wantQuote) | zeroBytes(x^('\\'*onesMask))
+		if hit == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(hit) >> 3
+		break
+	}
+	for i < len(b) {
+		switch b[i] {
+		case quote:
+			r.i = i + 1
+			return r.s[from:i], nil
+		case '\\':
+			return r.escaped(from, i, quote)
+		}
+		i++
+	}
+	r.i = i
+	return "", r.errorf("string does not end")
+}
