@@ -58,6 +58,12 @@ type HeaderEncoder interface{ EncodeExt(w *ExtWriter) }
 // A missing or malformed field is a *FieldError.
 type HeaderDecoder interface{ DecodeExt(ext ExtFields) error }
 
+// Header is a typed header. Generated for every header struct.
+type Header interface {
+	HeaderEncoder
+	HeaderDecoder
+}
+
 // Command is one frame: a request or a reply.
 //
 // Ownership: a Command that a decoder returned aliases the bytes it was decoded from (Remark, Ext and Body):

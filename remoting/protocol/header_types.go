@@ -47,6 +47,7 @@ type PullMessageRequestHeader struct {
 	MaxMsgBytes          Opt[int32] `rmq:"maxMsgBytes,optional"`
 	RequestSource        Opt[int32] `rmq:"requestSource,optional"`
 	ProxyFrowardClientID string     `rmq:"proxyFrowardClientId,optional"`
+	LiteTopic            string     `rmq:"liteTopic,optional"`
 }
 
 // PullMessageResponseHeader: reply header of PULL_MESSAGE (11).
@@ -63,11 +64,14 @@ type PullMessageResponseHeader struct {
 
 // QueryMessageRequestHeader: request header of QUERY_MESSAGE (12).
 type QueryMessageRequestHeader struct {
-	Topic          string `rmq:"topic"`
-	Key            string `rmq:"key"`
-	MaxNum         int32  `rmq:"maxNum"`
-	BeginTimestamp int64  `rmq:"beginTimestamp"`
-	EndTimestamp   int64  `rmq:"endTimestamp"`
+	Topic          string    `rmq:"topic"`
+	Key            string    `rmq:"key"`
+	MaxNum         int32     `rmq:"maxNum"`
+	BeginTimestamp int64     `rmq:"beginTimestamp"`
+	EndTimestamp   int64     `rmq:"endTimestamp"`
+	IndexType      string    `rmq:"indexType,optional"`
+	LastKey        string    `rmq:"lastKey,optional"`
+	UniqueKeyQuery Opt[bool] `rmq:"_UNIQUE_KEY_QUERY,optional"`
 }
 
 // QueryMessageResponseHeader: reply header of QUERY_MESSAGE (12).
@@ -134,6 +138,7 @@ type SearchOffsetByTimestampRequestHeader struct {
 	QueueID      int32  `rmq:"queueId"`
 	Timestamp    int64  `rmq:"timestamp"`
 	BoundaryType string `rmq:"boundaryType,optional"`
+	LiteTopic    string `rmq:"liteTopic,optional"`
 }
 
 // SearchOffsetByTimestampResponseHeader is laid out as QueryConsumerOffsetResponseHeader.
@@ -328,7 +333,7 @@ type WipeWritePermOfBrokerResponseHeader struct {
 // DeleteSubscriptionGroupRequestHeader: request header of DELETE_SUBSCRIPTIONGROUP (207).
 type DeleteSubscriptionGroupRequestHeader struct {
 	GroupName   string    `rmq:"groupName"`
-	CleanOffset Opt[bool] `rmq:"cleanOffset,optional"`
+	CleanOffset Opt[bool] `rmq:"cleanOffset,optional,alias=removeOffset"`
 }
 
 // GetConsumeStatsRequestHeader: request header of GET_CONSUME_STATS (208).
@@ -781,6 +786,7 @@ type AckMessageRequestHeader struct {
 	QueueID       int32  `rmq:"queueId"`
 	ExtraInfo     string `rmq:"extraInfo"`
 	Offset        int64  `rmq:"offset"`
+	LiteTopic     string `rmq:"liteTopic,optional"`
 }
 
 // PeekMessageRequestHeader: request header of PEEK_MESSAGE (200052).
@@ -796,12 +802,14 @@ type PeekMessageResponseHeader = PopMessageResponseHeader
 
 // ChangeMessageInvisibleTimeRequestHeader: request header of CHANGE_MESSAGE_INVISIBLETIME (200053).
 type ChangeMessageInvisibleTimeRequestHeader struct {
-	ConsumerGroup string `rmq:"consumerGroup"`
-	Topic         string `rmq:"topic"`
-	QueueID       int32  `rmq:"queueId"`
-	ExtraInfo     string `rmq:"extraInfo"`
-	Offset        int64  `rmq:"offset"`
-	InvisibleTime int64  `rmq:"invisibleTime"`
+	ConsumerGroup string    `rmq:"consumerGroup"`
+	Topic         string    `rmq:"topic"`
+	QueueID       int32     `rmq:"queueId"`
+	ExtraInfo     string    `rmq:"extraInfo"`
+	Offset        int64     `rmq:"offset"`
+	InvisibleTime int64     `rmq:"invisibleTime"`
+	LiteTopic     string    `rmq:"liteTopic,optional"`
+	Suspend       Opt[bool] `rmq:"suspend,optional"`
 }
 
 // ChangeMessageInvisibleTimeResponseHeader: reply header of CHANGE_MESSAGE_INVISIBLETIME (200053).
@@ -813,13 +821,17 @@ type ChangeMessageInvisibleTimeResponseHeader struct {
 
 // NotificationRequestHeader: request header of NOTIFICATION (200054).
 type NotificationRequestHeader struct {
-	ConsumerGroup string    `rmq:"consumerGroup"`
-	Topic         string    `rmq:"topic"`
-	QueueID       int32     `rmq:"queueId"`
-	PollTime      int64     `rmq:"pollTime"`
-	BornTime      int64     `rmq:"bornTime"`
-	Order         Opt[bool] `rmq:"order,optional"`
-	AttemptID     string    `rmq:"attemptId,optional"`
+	ConsumerGroup  string    `rmq:"consumerGroup"`
+	Topic          string    `rmq:"topic"`
+	QueueID        int32     `rmq:"queueId"`
+	PollTime       int64     `rmq:"pollTime"`
+	BornTime       int64     `rmq:"bornTime"`
+	Order          Opt[bool] `rmq:"order,optional"`
+	AttemptID      string    `rmq:"attemptId,optional"`
+	ExpType        string    `rmq:"expType,optional"`
+	Exp            string    `rmq:"exp,optional"`
+	IsLiteConsumer Opt[bool] `rmq:"isLiteConsumer,optional"`
+	ClientID       string    `rmq:"clientId,optional"`
 }
 
 // NotificationResponseHeader: reply header of NOTIFICATION (200054).

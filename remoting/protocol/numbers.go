@@ -5,6 +5,35 @@ import (
 	"strings"
 )
 
+func parseInt64(s string) (int64, bool) { return parseInt(s, 64) }
+
+func parseInt32(s string) (int32, bool) {
+	n, ok := parseInt(s, 32)
+	return int32(n), ok
+}
+
+// badNumber is the error of a field that parseInt refused.
+func badNumber(f *ExtField, bits int) error {
+	if f.Value == "" {
+		return &FieldError{Field: f.Key, Reason: "missing"}
+	}
+	reason := "not a 64-bit integer"
+	if bits == 32 {
+		reason = "not a 32-bit integer"
+	}
+	return &FieldError{Field: f.Key, Value: f.Value, Reason: reason}
+}
+
+// missingField is the error of a header whose required fields were not all seen: it names the first that was not.
+func missingField(seen uint32, names ...string) error {
+	for i, name := range names {
+		if seen&(1<<i) == 0 {
+			return &FieldError{Field: name, Reason: "missing"}
+		}
+	}
+	return nil
+}
+
 // parseInt reads a decimal integer of the given number of bits as Java's parseInt and parseLong do: an optional sign,
 // digits, nothing else.
 func parseInt(s string, bitSize int) (int64, bool) {
