@@ -1,0 +1,308 @@
+import java.nio.charset.StandardCharsets;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.concurrent.atomic.*;
+import org.apache.rocketmq.client.consumer.*;
+import org.apache.rocketmq.client.consumer.listener.*;
+import org.apache.rocketmq.client.producer.*;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
+import org.apache.rocketmq.common.message.*;
+
+/**
+ * Scenarios of the official Java client against a NameServer: Scenario NAME NAMESRV TOPIC. The topic exists.
+ * Each checks itself: exit code 0 and a last line "OK NAME", or 1 and the reason. Compiles against 4.9.8 and 5.5.0.
+ */
+public class Scenario {
+    static String ns, topic;
+
+    public static void main(String[] a) {
+        ns = a[1];
+        topic = a[2];
+        int code = 0;
+        try {
+            Scenario.class.getDeclaredMethod(a[0]).invoke(null);
+            System.out.println("OK " + a[0]);
+        } catch (Throwable t) {
+            (t.getCause() != null ? t.getCause() : t).printStackTrace(System.out);
+            code = 1;
+        }
+        System.exit(code);
+    }
+
+    static byte[] u(String s) { return s.getBytes(StandardCharsets.UTF_8); }
+
+    static String s(byte[] b) { return new String(b, StandardCharsets.UTF_8); }
+
+    static void check(boolean ok, String what) { if (!ok) throw new IllegalStateException(what); }
+
+    interface Cond { String why() throws Exception; }
+
+    static void eventually(int seconds, Cond c) throws Exception {
+        long end = System.nanoTime() + seconds * 1_000_000_000L;
+        String why;
+        while ((why = c.why()) != null) {
+            check(System.nanoTime() < end, "not within " + seconds + " s: " + why);
+            Thread.sleep(50);
+        }
+    }
+
+    static DefaultMQProducer producer(String group) throws Exception {
+        DefaultMQProducer p = new DefaultMQProducer(group);
+        p.setNamesrvAddr(ns);
+        p.setInstanceName(group);
+        p.setRetryTimesWhenSendFailed(0);
+        p.start();
+        return p;
+    }
+
+    static DefaultMQPushConsumer consumer(String group, String instance, String on, String tags, MessageListenerConcurrently l) throws Exception {
+        DefaultMQPushConsumer c = new DefaultMQPushConsumer(group);
+        c.setNamesrvAddr(ns);
+        c.setInstanceName(instance);
+        c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        c.setConsumeThreadMin(2);
+        c.setConsumeThreadMax(4);
+        c.subscribe(on, tags);
+        c.registerMessageListener(l);
+        return c;
+    }
+
+    static final Map<String, AtomicInteger> got = new ConcurrentHashMap<>();
+
+    static void add(String k) { got.computeIfAbsent(k, x -> new AtomicInteger()).incrementAndGet(); }
+
+    static int count(String k) { return got.containsKey(k) ? got.get(k).get() : 0; }
+
+    static MessageListenerConcurrently collect(String who) {
+        return (ms, x) -> {
+            for (MessageExt m : ms) add(who + (m.getBody().length > 60 ? m.getBody().length + " bytes" : s(m.getBody())));
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        };
+    }
+
+    static void received(int seconds, String... keys) throws Exception {
+        eventually(seconds, () -> {
+            for (String k : keys) if (count(k) == 0) return "not received: " + k + " of " + got;
+            return null;
+        });
+    }
+
+    static SendResult ok(SendResult r) { check(r.getSendStatus() == SendStatus.SEND_OK, r.toString()); return r; }
+
+    /** Sends in every way and receives each message exactly once. */
+    static void producer() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        Map<String, MessageExt> seen = new ConcurrentHashMap<>();
+        DefaultMQPushConsumer c = consumer("JCheck" + topic, "check", topic, "*", (ms, x) -> {
+            for (MessageExt m : ms) { seen.put(s(m.getBody()), m); add(m.getBody().length > 60 ? m.getBody().length + " bytes" : s(m.getBody())); }
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        c.start();
+        Message m = new Message(topic, "TagA", "k1 k2", u("sync"));
+        m.putUserProperty("colour", "蓝");
+        SendResult r = ok(p.send(m));
+        check(r.getOffsetMsgId().length() == 32, "offsetMsgId " + r.getOffsetMsgId());
+        CountDownLatch l = new CountDownLatch(1);
+        AtomicReference<Throwable> failed = new AtomicReference<>();
+        p.send(new Message(topic, "TagB", u("async")), new SendCallback() {
+            public void onSuccess(SendResult r) { l.countDown(); }
+            public void onException(Throwable e) { failed.set(e); l.countDown(); }
+        });
+        check(l.await(5, TimeUnit.SECONDS) && failed.get() == null, "async: " + failed.get());
+        p.sendOneway(new Message(topic, "TagC", u("oneway")));
+        ok(p.send(Arrays.asList(new Message(topic, "TagA", u("b1")), new Message(topic, "TagB", "kb", u("b2")), new Message(topic, u("b3")))));
+        char[] zip = new char[12000];
+        Arrays.fill(zip, 'z');
+        ok(p.send(new Message(topic, "zip", u(new String(zip)))));
+        m = new Message(topic, "delay", u("delayed"));
+        m.setDelayTimeLevel(2);
+        long begin = System.currentTimeMillis();
+        ok(p.send(m));
+        received(45, "sync", "async", "oneway", "b1", "b2", "b3", "12000 bytes", "delayed");
+        check(seen.get("delayed").getStoreTimestamp() >= begin + 1000, "the delayed message came early");
+        check("蓝".equals(seen.get("sync").getUserProperty("colour")) && "k1 k2".equals(seen.get("sync").getKeys()), "properties " + seen.get("sync").getProperties());
+        for (AtomicInteger n : got.values()) check(n.get() == 1, "received twice: " + got);
+        for (String bad : new String[]{"SCHEDULE_TOPIC_XXXX", "bad topic"}) {
+            boolean refused = false;
+            try { p.send(new Message(bad, u("x"))); } catch (Exception e) { refused = true; }
+            check(refused, "send to " + bad + " was accepted");
+        }
+        check(p.viewMessage(topic, r.getOffsetMsgId()) != null, "view by id");
+        eventually(10, () -> {
+            try { return p.queryMessage(topic, "k1", 8, begin - 60000, System.currentTimeMillis() + 60000).getMessageList().size() == 1 ? null : "query by key"; } catch (Exception e) { return e.toString(); }
+        });
+        c.shutdown();
+        p.shutdown();
+    }
+
+    static void tags() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        for (int i = 0; i < 16; i++) ok(p.send(new Message(topic, new String[]{"TagA", "TagB", "TagC", "TagD"}[i % 4], u("t" + i))));
+        DefaultMQPushConsumer c = consumer("JTags" + topic, "tags", topic, "TagA || TagC", collect(""));
+        c.start();
+        received(45, "t0", "t2", "t4", "t6", "t8", "t10", "t12", "t14");
+        ok(p.send(new Message(topic, "TagC", u("wakes a held pull"))));
+        received(10, "wakes a held pull");
+        check(count("t1") == 0 && got.size() == 9, "received " + got);
+        c.shutdown();
+        p.shutdown();
+    }
+
+    static void three() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        List<DefaultMQPushConsumer> members = new ArrayList<>();
+        for (String who : new String[]{"a", "b", "c"}) {
+            DefaultMQPushConsumer c = consumer("JThree" + topic, "three-" + who, topic, "*", collect(who + ":"));
+            c.start();
+            members.add(c);
+        }
+        int[] round = {0};
+        eventually(90, () -> {
+            round[0]++;
+            String why = roundTrip(p, round[0], 3);
+            return why;
+        });
+        members.get(2).shutdown();
+        Thread.sleep(500);
+        round[0]++;
+        String why = roundTrip(p, round[0], 2);
+        check(why == null, why);
+        members.get(0).shutdown();
+        members.get(1).shutdown();
+        p.shutdown();
+    }
+
+    static String roundTrip(DefaultMQProducer p, int round, int least) throws Exception {
+        for (int i = 0; i < 60; i++) ok(p.send(new Message(topic, u("r" + round + "-" + i))));
+        String why = "";
+        for (int w = 0; w < 400 && why != null; w++) {
+            Thread.sleep(50);
+            int missing = 0;
+            Map<String, Integer> by = new TreeMap<>();
+            for (int i = 0; i < 60; i++) {
+                int n = 0;
+                for (String who : new String[]{"a", "b", "c"}) {
+                    int k = count(who + ":r" + round + "-" + i);
+                    if (k > 0) by.merge(who, 1, Integer::sum);
+                    n += k;
+                }
+                if (n == 0) missing++;
+            }
+            why = missing == 0 && by.size() >= least ? null : "round " + round + ": " + missing + " missing, by member " + by;
+            if (missing == 0 && why != null && w > 40) return why;
+        }
+        return why;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    static void broadcast() throws Exception {
+        for (String who : new String[]{"a", "b"}) {
+            DefaultMQPushConsumer c = consumer("JCast" + topic, "cast-" + who, topic, "*", collect(who + ":"));
+            // MessageModel moved between packages in 5.0.
+            for (java.lang.reflect.Method m : c.getClass().getMethods())
+                if (m.getName().equals("setMessageModel")) m.invoke(c, Enum.valueOf((Class<Enum>) m.getParameterTypes()[0], "BROADCASTING"));
+            c.start();
+        }
+        DefaultMQProducer p = producer("JProducer");
+        List<String> want = new ArrayList<>();
+        for (int i = 0; i < 20; i++) { ok(p.send(new Message(topic, u("all" + i)))); want.add("a:all" + i); want.add("b:all" + i); }
+        received(45, want.toArray(new String[0]));
+        p.shutdown();
+    }
+
+    /** The retry topic must exist, or the client looks for it only after 30 s. */
+    static void retry() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        for (String b : new String[]{"good", "once", "poison"}) ok(p.send(new Message(topic, u(b))));
+        String group = "JRetry" + topic;
+        DefaultMQPushConsumer c = consumer(group, "retry", topic, "*", (ms, x) -> {
+            MessageExt m = ms.get(0);
+            add(s(m.getBody()) + " r" + m.getReconsumeTimes());
+            check(m.getTopic().equals(topic), "topic of a retried message is " + m.getTopic());
+            boolean later = s(m.getBody()).equals("poison") || s(m.getBody()).equals("once") && m.getReconsumeTimes() == 0;
+            return later ? ConsumeConcurrentlyStatus.RECONSUME_LATER : ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        c.setMaxReconsumeTimes(2);
+        c.start();
+        received(60, "good r0", "once r0", "once r1", "poison r0", "poison r1", "poison r2");
+        DefaultMQPushConsumer dead = consumer("JDead" + topic, "dead", "%DLQ%" + group, "*", collect("dead:"));
+        dead.start();
+        received(60, "dead:poison");
+        check(count("poison r3") == 0 && count("good r1") == 0 && count("dead:poison") == 1, "received " + got);
+        c.shutdown();
+        dead.shutdown();
+        p.shutdown();
+    }
+
+    static void pull() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        for (int i = 0; i < 20; i++) ok(p.send(new Message(topic, "p", "key" + i, u("p" + i))));
+        DefaultMQPullConsumer c = new DefaultMQPullConsumer("JPull" + topic);
+        c.setNamesrvAddr(ns);
+        c.setInstanceName("pull");
+        c.start();
+        Set<String> all = new HashSet<>();
+        for (MessageQueue q : c.fetchSubscribeMessageQueues(topic)) {
+            check(c.minOffset(q) == 0, "min offset");
+            check(c.searchOffset(q, 0) == 0, "offset by time");
+            long off = 0, max = c.maxOffset(q);
+            while (off < max) {
+                PullResult r = c.pull(q, "*", off, 8);
+                check(r.getPullStatus() == PullStatus.FOUND && r.getMaxOffset() == max, r.toString());
+                for (MessageExt m : r.getMsgFoundList()) { all.add(s(m.getBody())); check(m.getQueueOffset() == off++, "queue offset"); }
+                off = r.getNextBeginOffset();
+            }
+            check(c.pull(q, "*", max, 8).getPullStatus() == PullStatus.NO_NEW_MSG, "pull at the end");
+            check(c.pull(q, "*", max + 1000, 8).getPullStatus() == PullStatus.OFFSET_ILLEGAL, "pull beyond the end");
+            c.updateConsumeOffset(q, max);
+            check(c.fetchConsumeOffset(q, false) == max, "offset in memory");
+        }
+        check(all.size() == 20, "pulled " + all);
+        c.shutdown();
+
+        DefaultLitePullConsumer lite = new DefaultLitePullConsumer("JLite" + topic);
+        lite.setNamesrvAddr(ns);
+        lite.setInstanceName("lite");
+        lite.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        lite.setAutoCommit(false);
+        lite.subscribe(topic, "*");
+        lite.start();
+        Set<String> polled = new HashSet<>();
+        eventually(60, () -> {
+            for (MessageExt m : lite.poll(1000)) polled.add(s(m.getBody()));
+            return polled.size() == 20 ? null : "polled " + polled.size() + " of 20";
+        });
+        lite.commitSync();
+        Thread.sleep(500);
+        long committed = 0;
+        for (MessageQueue q : lite.fetchMessageQueues(topic)) committed += Math.max(0, lite.committed(q));
+        check(committed == 20, "committed " + committed);
+        lite.shutdown();
+        p.shutdown();
+    }
+
+    static void orderly() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        for (int i = 0; i < 30; i++) ok(p.send(new Message(topic, u(i % 3 + " " + i / 3)), (q, m, k) -> q.get((Integer) k % q.size()), i % 3));
+        Map<String, List<Integer>> order = new ConcurrentHashMap<>();
+        AtomicInteger n = new AtomicInteger();
+        DefaultMQPushConsumer c = new DefaultMQPushConsumer("JOrder" + topic);
+        c.setNamesrvAddr(ns);
+        c.setInstanceName("order");
+        c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        c.subscribe(topic, "*");
+        c.registerMessageListener((MessageListenerOrderly) (ms, x) -> {
+            if (n.getAndIncrement() == 3) return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT;
+            for (MessageExt m : ms) {
+                String[] f = s(m.getBody()).split(" ");
+                order.computeIfAbsent(f[0], k -> new CopyOnWriteArrayList<>()).add(Integer.valueOf(f[1]));
+            }
+            return ConsumeOrderlyStatus.SUCCESS;
+        });
+        c.start();
+        eventually(60, () -> order.values().stream().mapToInt(List::size).sum() >= 30 ? null : "received " + order);
+        for (List<Integer> l : order.values()) for (int i = 0; i < l.size(); i++) check(l.get(i) == i, "out of order: " + order);
+        c.shutdown();
+        p.shutdown();
+    }
+}
