@@ -1,0 +1,80 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seedmq/seedmq/broker/group"
+	"github.com/seedmq/seedmq/broker/topic"
+	"github.com/seedmq/seedmq/remoting"
+	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store"
+)
+
+// Refusal is an answer that is not a success: the code that Java gives, and a remark that says what is wrong, with the numbers,
+// and what to do.
+type Refusal struct {
+	Code   protocol.ResponseCode
+	Remark string
+}
+
+func (r *Refusal) Error() string { return r.Remark }
+
+// refuse makes a Refusal.
+func refuse(code protocol.ResponseCode, format string, a ...any) *Refusal {
+	return &Refusal{Code: code, Remark: fmt.Sprintf(format, a...)}
+}
+
+// refusal maps any error to what the client is told. It is the only place that does.
+func refusal(err error) *Refusal {
+	var r *Refusal
+	var field *protocol.FieldError
+	var name *protocol.NameError
+	switch {
+	case errors.As(err, &r):
+		return r
+	case errors.As(err, &field):
+		return &Refusal{protocol.RespSystemError, field.Error()} // as Java, whose header decoder throws
+	case errors.As(err, &name):
+		return &Refusal{protocol.RespInvalidParameter, name.Error()}
+	case errors.Is(err, topic.ErrNoTemplate):
+		return &Refusal{protocol.RespTopicNotExist, err.Error()}
+	case errors.Is(err, group.ErrNotFound):
+		return &Refusal{protocol.RespSubscriptionGroupNotExist, err.Error()}
+	}
+	return storeRefusal(err)
+}
+
+// storeRefusal maps the store's errors.
+func storeRefusal(err error) *Refusal {
+	switch {
+	case errors.Is(err, store.ErrMessageTooLarge):
+		return &Refusal{protocol.RespMessageIllegal, err.Error()}
+	case errors.Is(err, store.ErrFlushTimeout):
+		return &Refusal{protocol.RespFlushDiskTimeout, "the message is stored, but the disk did not confirm it in time (syncFlushTimeout): " + err.Error()}
+	case errors.Is(err, store.ErrDiskFull):
+		return &Refusal{protocol.RespServiceNotAvailable, "the disk is full; sends go on by themselves once there is room (diskMaxUsedSpaceRatio, fileReservedTime): " + err.Error()}
+	case errors.Is(err, store.ErrReadOnly):
+		return &Refusal{protocol.RespServiceNotAvailable, "the broker takes no messages: " + err.Error()}
+	case errors.Is(err, store.ErrClosed):
+		return &Refusal{protocol.RespServiceNotAvailable, "the broker is starting or stopping: " + err.Error()}
+	case errors.Is(err, store.ErrNotFound):
+		return &Refusal{protocol.RespQueryNotFound, err.Error()}
+	}
+	return &Refusal{protocol.RespSystemError, err.Error()}
+}
+
+// fail answers req with err.
+func fail(c remoting.Conn, req *protocol.Command, err error) {
+	r := refusal(err)
+	c.Reply(req, &remoting.Reply{Code: r.Code, Remark: r.Remark})
+}
+
+// done answers req: with err, or with success and a header that may be nil.
+func done(c remoting.Conn, req *protocol.Command, h protocol.HeaderEncoder, body []byte, err error) {
+	if err != nil {
+		fail(c, req, err)
+		return
+	}
+	c.Reply(req, &remoting.Reply{Header: h, Body: body})
+}
