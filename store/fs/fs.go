@@ -91,6 +91,21 @@ type Usage struct {
 	UsedRatio float64
 }
 
+// ErrWouldWait is returned by ReadAtNoWait when the bytes are not in memory.
+var ErrWouldWait = errors.New("fs: read would wait for the disk")
+
+// NoWaiter is implemented by files that can tell whether a read would wait for the disk.
+type NoWaiter interface {
+	// ReadAtNoWait is ReadAt, or ErrWouldWait at once. It may read less than asked for without an error.
+	ReadAtNoWait(p []byte, off int64) (int, error)
+}
+
+// Allocator is implemented by files for which disk space can be reserved, which makes later writes cheaper.
+type Allocator interface {
+	// Allocate reserves space for a range within the file's length; its content stays as it is.
+	Allocate(off, n int64) error
+}
+
 // ReadFile reads a whole file.
 func ReadFile(f FS, name string) ([]byte, error) {
 	file, err := f.Open(name)

@@ -212,3 +212,23 @@ func TestCapacity(t *testing.T) {
 		t.Fatalf("usage %+v", u)
 	}
 }
+
+func TestReadAtNoWait(t *testing.T) {
+	each(t, func(t *testing.T, f FS, dir string) {
+		file, err := f.Create(filepath.Join(dir, "a"))
+		must(t, err)
+		defer file.Close()
+		_, err = file.WriteAt([]byte("warm"), 0)
+		must(t, err)
+		p := make([]byte, 4)
+		if n, err := file.(NoWaiter).ReadAtNoWait(p, 0); err != nil || string(p[:n]) != "warm" {
+			t.Fatalf("%q, %v", p, err)
+		}
+		if m, ok := f.(*Mem); ok {
+			m.SetCold(func(string, int64) bool { return true })
+			if _, err := file.(NoWaiter).ReadAtNoWait(p, 0); !errors.Is(err, ErrWouldWait) {
+				t.Fatalf("cold: %v", err)
+			}
+		}
+	})
+}

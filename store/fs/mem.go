@@ -69,6 +69,7 @@ type Mem struct {
 		capacity int64
 		used     int64
 		now      func() time.Time
+		cold     func(name string, off int64) bool
 	}
 }
 
@@ -122,6 +123,13 @@ func (m *Mem) SetCapacity(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.capacity = n
+}
+
+// SetCold says what ReadAtNoWait refuses; nil: nothing.
+func (m *Mem) SetCold(cold func(name string, off int64) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.cold = cold
 }
 
 // Ops is the number of changing operations so far.

@@ -165,3 +165,14 @@ func (f *memFile) Stat() (Info, error) {
 	}
 	return f.n.info(f.name), nil
 }
+
+// ReadAtNoWait is ReadAt, unless SetCold says that the range is not in memory.
+func (f *memFile) ReadAtNoWait(p []byte, off int64) (int, error) {
+	f.m.mu.Lock()
+	cold := f.m.mu.cold
+	f.m.mu.Unlock()
+	if cold != nil && cold(f.name, off) {
+		return 0, pathError("read", f.name, ErrWouldWait)
+	}
+	return f.ReadAt(p, off)
+}

@@ -14,6 +14,9 @@ func (f *osFile) Datasync() error { return f.Sync() }
 // StartWrite does nothing here.
 func (f *osFile) StartWrite(off, n int64) error { return nil }
 
+// PhysicalMemory is a guess at the size of the machine's memory in bytes.
+func PhysicalMemory() int64 { return 4 << 30 }
+
 func lockFile(fd int) error {
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err

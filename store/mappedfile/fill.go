@@ -1,0 +1,58 @@
+package mappedfile
+
+import "github.com/seedmq/seedmq/store/fs"
+
+const (
+	// FillPiece is how much one call of Fill writes: small, since the kernel lets one write at a time into a file.
+	FillPiece = 256 << 10
+	// claimAhead is how far a writer that overtook the filler pushes it ahead, so that they do not meet again soon.
+	claimAhead = 1 << 20
+	// allocPiece is how much space is allocated at once. Zeros written into allocated space cost a quarter.
+	allocPiece = 64 << 20
+)
+
+var zeros [FillPiece]byte
+
+// StartFill lets Fill write zeros from off on. Nothing beyond off may hold data.
+func (f *File) StartFill(off int64) {
+	f.fillMu.Lock()
+	defer f.fillMu.Unlock()
+	f.fillNext.Store(off)
+	f.alloc = off
+}
+
+// Filled is the offset up to which the file is prepared.
+func (f *File) Filled() int64 { return f.fillNext.Load() }
+
+// claim keeps the filler away from everything below end.
+func (f *File) claim(end int64) {
+	f.fillMu.Lock()
+	defer f.fillMu.Unlock()
+	if end > f.fillNext.Load() {
+		f.fillNext.Store(min(end+claimAhead, f.size))
+	}
+}
+
+// Fill prepares one more piece and returns how much that was; 0 at the end of the file. The writer waits while it
+// runs only if it has caught up with it.
+func (f *File) Fill() (int, error) {
+	f.fillMu.Lock()
+	defer f.fillMu.Unlock()
+	off := f.fillNext.Load()
+	n := min(FillPiece, f.size-off)
+	if n <= 0 {
+		return 0, nil
+	}
+	if a, ok := f.f.(fs.Allocator); ok && off+n > f.alloc {
+		length := min(allocPiece, f.size-off)
+		if err := a.Allocate(off, length); err != nil {
+			return 0, err
+		}
+		f.alloc = off + length
+	}
+	if _, err := f.f.WriteAt(zeros[:n], off); err != nil {
+		return 0, err
+	}
+	f.fillNext.Store(off + n)
+	return int(n), nil
+}

@@ -1,0 +1,164 @@
+package mappedfile
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/edsrzf/mmap-go"
+)
+
+// windowSize is how much of a file one mapping shows.
+const windowSize = 16 << 20
+
+// window is a mapped part of a file. refs counts readers, plus 1 while it is in the pool; at 0 it is unmapped.
+type window struct {
+	mem  mmap.MMap
+	f    *File
+	idx  int
+	refs atomic.Int32
+	used atomic.Int64 // sweep in which it was used last
+}
+
+func (w *window) acquire() bool {
+	for {
+		n := w.refs.Load()
+		if n == 0 {
+			return false
+		}
+		if w.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+func (w *window) release() {
+	if w.refs.Add(-1) == 0 {
+		_ = w.mem.Unmap() // fails only for memory that is not mapped
+	}
+}
+
+// Pool bounds the mappings of all files of a store. Safe for concurrent use.
+type Pool struct {
+	sweep atomic.Int64
+	mu    struct {
+		sync.Mutex
+		list []*window
+	}
+	max int
+}
+
+// NewPool returns a pool that maps at most bytes (at least one window).
+func NewPool(bytes int64) *Pool { return &Pool{max: int(max(bytes/windowSize, 1))} }
+
+// Mapped is the number of mapped bytes.
+func (p *Pool) Mapped() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var n int64
+	for _, w := range p.mu.list {
+		n += int64(len(w.mem))
+	}
+	return n
+}
+
+// Sweep unmaps what was not used since the last but one call.
+func (p *Pool) Sweep() {
+	now := p.sweep.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keep := p.mu.list[:0]
+	for _, w := range p.mu.list {
+		if w.used.Load() < now-1 {
+			w.drop()
+		} else {
+			keep = append(keep, w)
+		}
+	}
+	clear(p.mu.list[len(keep):])
+	p.mu.list = keep
+}
+
+// drop takes w out of its file; the caller takes it out of the list.
+func (w *window) drop() {
+	w.f.windows[w.idx].CompareAndSwap(w, nil)
+	w.release()
+}
+
+// get returns an acquired window, or nil when it cannot be mapped.
+func (p *Pool) get(f *File, idx int) *window {
+	if w := f.windows[idx].Load(); w != nil && w.acquire() {
+		if now := p.sweep.Load(); w.used.Load() != now {
+			w.used.Store(now)
+		}
+		return w
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := f.windows[idx].Load(); w != nil && w.acquire() {
+		return w
+	}
+	off := int64(idx) * windowSize
+	mem, err := mmap.MapRegion(f.osf, int(min(windowSize, f.size-off)), mmap.RDONLY, 0, off)
+	if err != nil {
+		return nil // out of address space or mappings: the caller reads by pread
+	}
+	for len(p.mu.list) >= p.max {
+		p.evictLocked()
+	}
+	w := &window{mem: mem, f: f, idx: idx}
+	w.used.Store(p.sweep.Load())
+	w.refs.Store(2)
+	f.windows[idx].Store(w)
+	p.mu.list = append(p.mu.list, w)
+	return w
+}
+
+// evictLocked drops the window that was not used for longest; of equal ones the oldest.
+func (p *Pool) evictLocked() {
+	oldest := 0
+	for i, w := range p.mu.list {
+		if w.used.Load() < p.mu.list[oldest].used.Load() {
+			oldest = i
+		}
+	}
+	p.mu.list[oldest].drop()
+	p.mu.list = append(p.mu.list[:oldest], p.mu.list[oldest+1:]...)
+}
+
+// dropWindows unmaps all windows of f.
+func (f *File) dropWindows() {
+	if f.osf == nil {
+		return
+	}
+	p := f.pool
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	keep := p.mu.list[:0]
+	for _, w := range p.mu.list {
+		if w.f == f {
+			w.drop()
+		} else {
+			keep = append(keep, w)
+		}
+	}
+	clear(p.mu.list[len(keep):])
+	p.mu.list = keep
+}
+
+// ReadHot copies from the mapping. Use it for what was written recently: it stops a scheduler thread if the bytes are
+// not in memory. The caller must have acquired f.
+func (f *File) ReadHot(p []byte, off int64) error {
+	if f.osf == nil || off < 0 || off+int64(len(p)) > f.size {
+		return f.ReadAt(p, off)
+	}
+	for len(p) > 0 {
+		w := f.pool.get(f, int(off/windowSize))
+		if w == nil {
+			return f.ReadAt(p, off)
+		}
+		n := copy(p, w.mem[off%windowSize:])
+		w.release()
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}
