@@ -26,17 +26,17 @@ func EachProperty[T string | []byte](props T, fn func(name, value string) bool) 
 	}
 }
 
-// Property returns the value of the first property called name. The value aliases props.
-func Property[T string | []byte](props T, name string) (string, bool) {
-	s := alias(props)
-	for len(s) > 0 {
-		n, v, rest, ok := cutProperty(s)
-		if ok && n == name {
-			return v, true
+// Property returns the value of the property called name, the last one if there are several, as Java's map has it. The
+// value aliases props.
+func Property[T string | []byte](props T, name string) (value string, ok bool) {
+	for s := alias(props); len(s) > 0; {
+		n, v, rest, good := cutProperty(s)
+		if good && n == name {
+			value, ok = v, true
 		}
 		s = rest
 	}
-	return "", false
+	return value, ok
 }
 
 // cutProperty takes the first entry off a property string.
