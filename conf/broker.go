@@ -94,6 +94,8 @@ type Broker struct {
 	EnableSplitRegistration bool `conf:"enableSplitRegistration" default:"false"`
 	// SplitRegistrationSize: Topics per split register request.
 	SplitRegistrationSize int `conf:"splitRegistrationSize" default:"800"`
+	// ReviveQueueNum: Queues of the POP revive log topic.
+	ReviveQueueNum int `conf:"reviveQueueNum" default:"8"`
 	// ConfigBlackList: Keys that UPDATE_BROKER_CONFIG must refuse. Unit: k;k.
 	ConfigBlackList string `conf:"configBlackList" default:"configBlackList;brokerConfigPath"`
 	// ClearRetryTopicWhenDeleteTopic: Deleting a topic also deletes its POP retry topics.

@@ -78,4 +78,6 @@ type Store struct {
 	OsPageCacheBusyTimeOutMills int64 `conf:"osPageCacheBusyTimeOutMills" default:"1000" live:"true"`
 	// DefaultQueryMaxNum: Messages of a unique key query.
 	DefaultQueryMaxNum int `conf:"defaultQueryMaxNum" default:"32" live:"true"`
+	// TimerWheelEnable: Create the system topics of arbitrary delays, as RocketMQ does.
+	TimerWheelEnable bool `conf:"timerWheelEnable" default:"true"`
 }
