@@ -29,8 +29,11 @@ const (
 	ExitFailed    = 255 // -1: anything else, such as a port in use
 )
 
-// stopTimeout bounds a clean stop.
-const stopTimeout = 5 * time.Second
+// stopTimeout bounds a clean stop, stopGrace the time that services then get to give up.
+const (
+	stopTimeout = 4500 * time.Millisecond
+	stopGrace   = 500 * time.Millisecond
+)
 
 // HostEnv reads what the defaults of conf take from the host.
 func HostEnv() conf.Env {
@@ -89,6 +92,8 @@ func Wait(log *xlog.Logger, reload func(), services ...Service) int {
 func stop(log *xlog.Logger, sig <-chan os.Signal, services []Service) int {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
+	late, cancelLate := context.WithTimeout(context.Background(), stopTimeout+stopGrace)
+	defer cancelLate()
 	done := make(chan int, 1)
 	go func() {
 		status := ExitOK
@@ -109,6 +114,9 @@ func stop(log *xlog.Logger, sig <-chan os.Signal, services []Service) int {
 				log.Errorf("stop: second signal, ending at once")
 				return ExitFailed
 			}
+		case <-late.Done():
+			log.Errorf("stop: not done after %v, ending anyway", stopTimeout+stopGrace)
+			return ExitFailed
 		}
 	}
 }

@@ -1,0 +1,46 @@
+# One entry for people and CI. `make run` and `make test` need nothing but Go.
+
+GO       ?= go
+OUT      ?= out
+FUZZTIME ?= 20s
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS  := -s -w -X github.com/seedmq/seedmq/bin/internal/proc.Version=$(VERSION)
+PROGRAMS := $(notdir $(patsubst %/main.go,%,$(wildcard bin/*/main.go)))
+
+export CGO_ENABLED ?= 0
+
+.PHONY: build run test unit e2e race fuzz bench lint test-peers clean
+
+build: ## static binaries into $(OUT)
+	@mkdir -p $(OUT)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(OUT)/ $(addprefix ./bin/,$(PROGRAMS))
+
+run: build ## build and start NameServer and broker in one process; ARGS="--data DIR ..."
+	@exec ./$(OUT)/mqserver $(ARGS)
+
+test: lint unit e2e ## everything that needs nothing but Go
+
+unit: ## unit tests
+	$(GO) test ./...
+
+e2e: build ## stock Go client against our binaries, in its own module
+	@if [ -f tools/e2e/go.mod ]; then cd tools/e2e && SEEDMQ_BIN=$(CURDIR)/$(OUT) $(GO) test ./...; else echo "no tools/e2e module"; fi
+
+lint: ## vet, gofmt, import rules
+	$(GO) vet ./...
+	$(GO) test ./tools/lint
+
+race: ## unit tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./...
+
+fuzz: ## every fuzz target for FUZZTIME each
+	@GO='$(GO)' .ci/fuzz $(FUZZTIME)
+
+bench: ## every micro-benchmark, briefly, so that they keep working
+	$(GO) test -run '^$$' -bench . -benchtime 100ms ./...
+
+test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing
+	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; else echo "no tools/e2e/peers.sh"; fi
+
+clean:
+	rm -rf $(OUT)
