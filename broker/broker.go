@@ -2,7 +2,7 @@ package broker
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"net/netip"
 	"path/filepath"
 	"sync"
@@ -10,16 +10,19 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/broker/clients"
+	"github.com/seedmq/seedmq/broker/delay"
 	"github.com/seedmq/seedmq/broker/group"
 	"github.com/seedmq/seedmq/broker/longpoll"
 	"github.com/seedmq/seedmq/broker/offset"
+	"github.com/seedmq/seedmq/broker/outer"
+	"github.com/seedmq/seedmq/broker/stats"
 	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/conf"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/conf/run"
 	"github.com/seedmq/seedmq/conf/xlog"
+	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/store"
-	"github.com/seedmq/seedmq/store/configfile"
 	"github.com/seedmq/seedmq/store/fs"
 )
 
@@ -33,6 +36,8 @@ type Options struct {
 }
 
 // Broker is one broker process: a store, its tables, and the servers in front of it.
+//
+// New makes the parts that need no files, Start the others; after Start no field changes.
 type Broker struct {
 	o   Options
 	log *xlog.Logger
@@ -40,14 +45,30 @@ type Broker struct {
 
 	current    atomic.Pointer[settings]
 	settingsMu sync.Mutex
+	turn       atomic.Uint32 // queues picked for senders that name none
+	live       atomic.Bool   // everything that arrivals go to is there
 
-	store   *store.Store
+	levels  *delay.Levels
 	topics  *topic.Table
 	groups  *group.Table
 	offsets *offset.Table
 	clients *clients.Registry
+	locks   *queueLocks
 	held    *longpoll.Table
-	jobs    *run.Group
+	cold    *coldReads
+	stats   *stats.Stats
+
+	store     *store.Store
+	delay     *delay.Service
+	sender    *sender
+	puller    *puller
+	mux       *remoting.Mux
+	server    *remoting.Server
+	registrar *outer.Registrar // nil without NameServers
+	jobs      *run.Group
+
+	closing sync.Once
+	closed  error
 }
 
 // New checks the options and makes a broker that stands still: no file, socket or goroutine yet.
@@ -55,32 +76,60 @@ func New(o Options) (*Broker, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
-	b := &Broker{o: o, log: o.Log, clk: o.Clock, jobs: run.NewGroup()}
-	b.current.Store(&settings{Broker: o.Broker, Store: o.Store})
+	levels, err := delay.ParseLevels(o.Store.MessageDelayLevel)
+	if err != nil {
+		return nil, err
+	}
+	if o.Broker.BrokerIP1 == "" {
+		if o.Broker.BrokerIP1, err = ownAddress(o.Server.BindAddress); err != nil {
+			return nil, err
+		}
+	}
+	b := &Broker{o: o, log: o.Log, clk: o.Clock, levels: levels, jobs: run.NewGroup()}
+	first := &settings{Broker: o.Broker, Store: o.Store}
+	first.derive()
+	b.current.Store(first)
 	b.makeTables()
+	b.sender = newSender(b, levels)
+	b.puller = &puller{b: b}
 	return b, nil
+}
+
+func (b *Broker) config(name string) string {
+	return filepath.Join(b.o.Store.StorePathRootDir, "config", name)
 }
 
 // makeTables makes the tables, empty but for what is built in.
 func (b *Broker) makeTables() {
 	c, disk := &b.o.Broker, fs.OS{}
-	config := func(name string) string { return filepath.Join(b.o.Store.StorePathRootDir, "config", name) }
-	b.topics = topic.New(topic.Options{FS: disk, Path: config("topics.json"), Clock: b.clk, Log: b.log, OnChange: b.topicsChanged,
+	b.topics = topic.New(topic.Options{FS: disk, Path: b.config("topics.json"), Clock: b.clk, Log: b.log, OnChange: b.topicsChanged,
 		Settings: topic.Settings{
 			ClusterName: c.BrokerClusterName, BrokerName: c.BrokerName, AutoCreate: c.AutoCreateTopicEnable,
 			DefaultQueues: int32(c.DefaultTopicQueueNums), ClusterTopic: c.ClusterTopicEnable, BrokerTopic: c.BrokerTopicEnable,
 			TraceTopic: c.TraceTopicEnable, TraceTopicName: c.MsgTraceTopicName, ReviveQueues: int32(c.ReviveQueueNum),
-			TimerTopic: b.o.Store.TimerWheelEnable}})
-	b.groups = group.New(group.Options{FS: disk, Path: config("subscriptionGroup.json"), Clock: b.clk, Log: b.log,
+			ScheduleQueues: b.levels.Max(), TimerTopic: b.o.Store.TimerWheelEnable}})
+	b.groups = group.New(group.Options{FS: disk, Path: b.config("subscriptionGroup.json"), Clock: b.clk, Log: b.log,
 		AutoCreate: c.AutoCreateSubscriptionGroup, AutoSystem: c.EnableCreateSysGroup})
-	b.offsets = offset.New(offset.Options{FS: disk, Path: config("consumerOffset.json"), Clock: b.clk, Log: b.log})
+	b.offsets = offset.New(offset.Options{FS: disk, Path: b.config("consumerOffset.json"), Clock: b.clk, Log: b.log})
 	b.clients = clients.New(clients.Options{Timeout: time.Duration(c.ChannelExpiredTimeout) * time.Millisecond,
 		Notify: b.notifyEnabled, Clock: b.clk, Log: b.log})
+	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})
+	b.cold = newColdReads()
+	b.stats = stats.New(stats.Options{Cluster: c.BrokerClusterName, Clock: b.clk})
 }
 
 // topicsChanged hears of every change of the topic table.
-func (b *Broker) topicsChanged(names []string) {}
+func (b *Broker) topicsChanged(names []string) {
+	for _, name := range names {
+		if b.topics.Get(name) == nil {
+			b.held.WakeAll(name)
+		}
+	}
+	if b.registrar != nil {
+		b.registrar.TopicsChanged()
+	}
+}
 
 // notifyEnabled says whether a group's members are told of changes.
 func (b *Broker) notifyEnabled(name string) bool {
@@ -88,27 +137,56 @@ func (b *Broker) notifyEnabled(name string) bool {
 		return false
 	}
 	g := b.groups.Get(name)
-	return g == nil || g.Config.NotifyConsumerIdsChangedEnable
+	return g == nil || g.Config.NotifyConsumerIDsChangedEnable
 }
 
-// loadTables reads config/. Damage that took both a table and its backup is logged, and the broker starts without the table.
-func (b *Broker) loadTables() error {
-	for _, load := range []func() error{b.topics.Load, b.groups.Load, b.offsets.Load} {
-		if err := load(); errors.Is(err, configfile.ErrCorrupt) {
-			b.log.Errorf("starting without this table: %v", err)
-		} else if err != nil {
-			return err
-		}
+// arrived is called by the store's dispatcher for all messages, in log order, once they can be read.
+func (b *Broker) arrived(batch []store.Arrival) {
+	if !b.live.Load() {
+		return // the store recovers: nobody waits yet, and the delay service looks for itself when it starts
 	}
+	b.held.Arrive(batch)
+	b.delay.Notify(batch)
+}
+
+// connClosed hears of the end of every connection.
+func (b *Broker) connClosed(c remoting.Conn, _ remoting.CloseReason) { b.clients.Closed(c) }
+
+// Addr is the address that the broker listens on; valid after Start.
+func (b *Broker) Addr() netip.AddrPort {
+	a, err := netip.ParseAddrPort(b.server.Addr().String())
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+// Self is brokerIP1:port, the address that clients are told; valid after Start.
+func (b *Broker) Self() netip.AddrPort { return b.settings().self }
+
+// setSelf notes the address that clients are told.
+func (b *Broker) setSelf(port uint16) error {
+	ip, err := netip.ParseAddr(b.o.Broker.BrokerIP1)
+	if err != nil {
+		return fmt.Errorf("broker: brokerIP1 %q: %w", b.o.Broker.BrokerIP1, err)
+	}
+	b.change(func(s *settings) { s.self = netip.AddrPortFrom(ip, port) })
 	return nil
 }
 
-// Start opens the store, binds the ports and begins to serve.
-func (b *Broker) Start() error { return b.loadTables() }
-
-// Addr is the address that the broker listens on; valid after Start.
-func (b *Broker) Addr() netip.AddrPort { return netip.AddrPort{} }
-
-// Close stops the broker: it refuses new connections, answers what is in flight, saves the tables and closes the store. It
-// goes through all steps whatever fails, and returns the first error. It may be called more than once.
-func (b *Broker) Close(ctx context.Context) error { return nil }
+// job runs fn every period until Close.
+func (b *Broker) job(name string, period time.Duration, fn func()) error {
+	return b.jobs.Go(name, func(ctx context.Context) {
+		t := b.clk.NewTimer(period)
+		defer t.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-t.C():
+			}
+			fn()
+			t.Reset(period)
+		}
+	})
+}

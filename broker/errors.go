@@ -16,6 +16,8 @@ import (
 type Refusal struct {
 	Code   protocol.ResponseCode
 	Remark string
+	// Forbidden is, with NO_PERMISSION for a pull, the kind of prohibition (forbiddenType of the reply).
+	Forbidden int
 }
 
 func (r *Refusal) Error() string { return r.Remark }
@@ -34,13 +36,13 @@ func refusal(err error) *Refusal {
 	case errors.As(err, &r):
 		return r
 	case errors.As(err, &field):
-		return &Refusal{protocol.RespSystemError, field.Error()} // as Java, whose header decoder throws
+		return &Refusal{Code: protocol.RespSystemError, Remark: field.Error()} // as Java, whose header decoder throws
 	case errors.As(err, &name):
-		return &Refusal{protocol.RespInvalidParameter, name.Error()}
+		return &Refusal{Code: protocol.RespInvalidParameter, Remark: name.Error()}
 	case errors.Is(err, topic.ErrNoTemplate):
-		return &Refusal{protocol.RespTopicNotExist, err.Error()}
+		return &Refusal{Code: protocol.RespTopicNotExist, Remark: err.Error()}
 	case errors.Is(err, group.ErrNotFound):
-		return &Refusal{protocol.RespSubscriptionGroupNotExist, err.Error()}
+		return &Refusal{Code: protocol.RespSubscriptionGroupNotExist, Remark: err.Error()}
 	}
 	return storeRefusal(err)
 }
@@ -49,19 +51,19 @@ func refusal(err error) *Refusal {
 func storeRefusal(err error) *Refusal {
 	switch {
 	case errors.Is(err, store.ErrMessageTooLarge):
-		return &Refusal{protocol.RespMessageIllegal, err.Error()}
+		return &Refusal{Code: protocol.RespMessageIllegal, Remark: err.Error()}
 	case errors.Is(err, store.ErrFlushTimeout):
-		return &Refusal{protocol.RespFlushDiskTimeout, "the message is stored, but the disk did not confirm it in time (syncFlushTimeout): " + err.Error()}
+		return &Refusal{Code: protocol.RespFlushDiskTimeout, Remark: "the message is stored, but the disk did not confirm it in time (syncFlushTimeout): " + err.Error()}
 	case errors.Is(err, store.ErrDiskFull):
-		return &Refusal{protocol.RespServiceNotAvailable, "the disk is full; sends go on by themselves once there is room (diskMaxUsedSpaceRatio, fileReservedTime): " + err.Error()}
+		return &Refusal{Code: protocol.RespServiceNotAvailable, Remark: "the disk is full; sends go on by themselves once there is room (diskMaxUsedSpaceRatio, fileReservedTime): " + err.Error()}
 	case errors.Is(err, store.ErrReadOnly):
-		return &Refusal{protocol.RespServiceNotAvailable, "the broker takes no messages: " + err.Error()}
+		return &Refusal{Code: protocol.RespServiceNotAvailable, Remark: "the broker takes no messages: " + err.Error()}
 	case errors.Is(err, store.ErrClosed):
-		return &Refusal{protocol.RespServiceNotAvailable, "the broker is starting or stopping: " + err.Error()}
+		return &Refusal{Code: protocol.RespServiceNotAvailable, Remark: "the broker is starting or stopping: " + err.Error()}
 	case errors.Is(err, store.ErrNotFound):
-		return &Refusal{protocol.RespQueryNotFound, err.Error()}
+		return &Refusal{Code: protocol.RespQueryNotFound, Remark: err.Error()}
 	}
-	return &Refusal{protocol.RespSystemError, err.Error()}
+	return &Refusal{Code: protocol.RespSystemError, Remark: err.Error()}
 }
 
 // fail answers req with err.

@@ -1,5 +1,54 @@
 package broker
 
-import "github.com/seedmq/seedmq/remoting"
+// LOCK_BATCH_MQ 41, UNLOCK_BATCH_MQ 42: as Java's AdminBrokerProcessor and RebalanceLockManager. Left out until there are
+// replicas: lockInStrictMode, which asks them too.
 
-func (b *Broker) lockRoutes() []remoting.Route { return nil }
+import (
+	"github.com/seedmq/seedmq/remoting"
+	"github.com/seedmq/seedmq/remoting/protocol"
+)
+
+func (b *Broker) lockRoutes() []remoting.Route {
+	return []remoting.Route{
+		{Code: protocol.ReqLockBatchMQ, Mode: remoting.Inline, Handle: b.lockQueues},
+		{Code: protocol.ReqUnlockBatchMQ, Mode: remoting.Inline, Handle: b.unlockQueues},
+	}
+}
+
+// maxLockSet bounds the queues of one request.
+const maxLockSet = 10_000
+
+func decodeLock(req *protocol.Command) (*protocol.LockBatchRequestBody, error) {
+	var body protocol.LockBatchRequestBody
+	if err := protocol.UnmarshalFast(req.Body, &body); err != nil {
+		return nil, refuse(protocol.RespSystemError, "body of request %d: %v", req.Code, err)
+	}
+	if err := protocol.CheckGroup(body.ConsumerGroup); err != nil {
+		return nil, err
+	}
+	if len(body.MQSet) > maxLockSet {
+		return nil, refuse(protocol.RespInvalidParameter, "mqSet has %d queues, the limit is %d", len(body.MQSet), maxLockSet)
+	}
+	return &body, nil
+}
+
+func (b *Broker) lockQueues(c remoting.Conn, req *protocol.Command) {
+	body, err := decodeLock(req)
+	if err != nil {
+		fail(c, req, err)
+		return
+	}
+	got := b.locks.lock(body.ConsumerGroup, body.ClientID, body.MQSet)
+	out, err := protocol.MarshalFast(&protocol.LockBatchResponseBody{LockOKMQSet: got})
+	done(c, req, nil, out, err)
+}
+
+func (b *Broker) unlockQueues(c remoting.Conn, req *protocol.Command) {
+	body, err := decodeLock(req)
+	if err != nil {
+		fail(c, req, err)
+		return
+	}
+	b.locks.unlock(body.ConsumerGroup, body.ClientID, body.MQSet)
+	c.Reply(req, &remoting.Reply{})
+}

@@ -2,19 +2,23 @@ package broker
 
 import (
 	"net/netip"
+	"strconv"
 
 	"github.com/seedmq/seedmq/conf"
+	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
-// settings is the configuration at one time. Immutable: a change makes a new one.
+// settings is the configuration at one time, with what requests need of it made ready. Immutable: a change makes a new one.
 type settings struct {
 	conf.Broker
 	Store conf.Store
-	// self is brokerIP1:listenPort, the address in message ids.
-	self netip.AddrPort
+
+	self       netip.AddrPort // brokerIP1:listenPort, the address in message ids
+	selfHex    []byte         // the same as the first digits of a message id
+	sendSuffix []byte         // properties that the broker adds to every message
 }
 
-// Settings returns the configuration of now.
+// settings returns the configuration of now.
 func (b *Broker) settings() *settings { return b.current.Load() }
 
 // change makes new settings from the present ones. It is how UPDATE_BROKER_CONFIG applies keys that may change while running.
@@ -23,5 +27,27 @@ func (b *Broker) change(edit func(s *settings)) {
 	defer b.settingsMu.Unlock()
 	s := *b.current.Load()
 	edit(&s)
+	s.derive()
 	b.current.Store(&s)
+}
+
+// derive fills what follows from the configuration.
+func (s *settings) derive() {
+	s.selfHex = protocol.AppendOffsetMsgID(nil, s.self, 0)
+	s.selfHex = s.selfHex[:len(s.selfHex)-physHexLen]
+	s.sendSuffix = protocol.AppendProperty(nil, protocol.PropertyMsgRegion, s.RegionID)
+	s.sendSuffix = protocol.AppendProperty(s.sendSuffix, protocol.PropertyTraceSwitch, strconv.FormatBool(s.TraceOn))
+	s.sendSuffix = protocol.AppendProperty(s.sendSuffix, protocol.PropertyCluster, s.BrokerClusterName)
+}
+
+// physHexLen is how many digits of a message id are the log position.
+const physHexLen = 16
+
+// appendMsgID is protocol.AppendOffsetMsgID for a message stored here.
+func (s *settings) appendMsgID(dst []byte, phys int64) []byte {
+	dst = append(dst, s.selfHex...)
+	at := len(dst)
+	dst = append(dst, "0000000000000000"...)
+	putHex(dst[at:], uint64(phys), physHexLen)
+	return dst
 }

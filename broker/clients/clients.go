@@ -20,14 +20,6 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
-// Words of the protocol.
-const (
-	Broadcasting = "BROADCASTING"
-	Clustering   = "CLUSTERING"
-	PullType     = "CONSUME_ACTIVELY"
-	PushType     = "CONSUME_PASSIVELY"
-)
-
 // Options are what a registry is made of.
 type Options struct {
 	Timeout time.Duration // channelExpiredTimeout; 0 is 120 s

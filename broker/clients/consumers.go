@@ -36,7 +36,7 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 	m.ClientID = strings.Clone(m.ClientID)
 	m.LastUpdate = clock.Millis(r.o.Clock)
 	c.Member = m
-	g.typ, g.model, g.from = string(d.ConsumeType), string(d.MessageModel), string(d.ConsumeFromWhere)
+	g.typ, g.model, g.from = d.ConsumeType, d.MessageModel, d.ConsumeFromWhere
 	known = true
 	switch {
 	case !hb.WithoutSub:
@@ -113,7 +113,7 @@ func (g *consumerGroup) wantedLocked(topic string) bool {
 }
 
 func (g *consumerGroup) conns() []remoting.Conn {
-	if g.model == Broadcasting {
+	if g.model == protocol.ModelBroadcasting {
 		return nil
 	}
 	out := make([]remoting.Conn, 0, len(g.members))

@@ -13,17 +13,13 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
-// Expression types of subscriptions.
-const (
-	TypeTag   = "TAG"
-	TypeSQL92 = "SQL92"
-)
-
 // ErrUnsupported: the expression type is not served.
 var ErrUnsupported = errors.New("filter: expression type not supported")
 
 // IsTag says whether an expression type means tags; clients may leave it out.
-func IsTag(expressionType string) bool { return expressionType == "" || expressionType == TypeTag }
+func IsTag(expressionType string) bool {
+	return expressionType == "" || expressionType == protocol.ExpressionTag
+}
 
 // Tags selects messages by tag. The zero value selects none; a nil *Tags is not used: Compile returns a nil store.Filter for "all".
 type Tags struct {

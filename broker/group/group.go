@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seedmq/seedmq/broker/jsonkeep"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/conf/xlog"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -45,8 +44,8 @@ type Entry struct {
 	Config protocol.SubscriptionGroupConfig
 	// System says that clients may neither change nor delete the group.
 	System bool
-	rest   jsonkeep.Rest
-	stale  atomic.Bool
+
+	stale atomic.Bool
 }
 
 // Stale says that the group was changed or deleted since: ask the table again.
@@ -156,12 +155,13 @@ func (t *Table) Snapshot() (map[string]protocol.SubscriptionGroupConfig, map[str
 // Update creates or changes a group; what a newer version wrote beside its fields is kept.
 func (t *Table) Update(c protocol.SubscriptionGroupConfig) error {
 	return t.change(func(s *state) []string {
-		e := &Entry{Config: c, System: IsBuiltIn(c.GroupName)}
 		if old := s.groups[c.GroupName]; old != nil {
-			e.rest = old.rest
+			if c.Unknown == nil {
+				c.Unknown = old.Config.Unknown
+			}
 			old.stale.Store(true)
 		}
-		s.groups[c.GroupName] = e
+		s.groups[c.GroupName] = &Entry{Config: c, System: IsBuiltIn(c.GroupName)}
 		return []string{c.GroupName}
 	})
 }

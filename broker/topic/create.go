@@ -3,6 +3,7 @@ package topic
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
@@ -31,12 +32,12 @@ func (t *Table) CreateOnSend(r CreateRequest) (*Entry, error) {
 		return nil, fmt.Errorf("%w: the default topic %q is not there", ErrNoTemplate, r.DefaultTopic)
 	case r.DefaultTopic == protocol.DefaultTopic && !t.o.Settings.AutoCreate:
 		return nil, fmt.Errorf("%w: autoCreateTopicEnable is false", ErrNoTemplate)
-	case int(template.Config.Perm)&protocol.PermInherit == 0:
+	case template.Config.Perm&protocol.PermInherit == 0:
 		return nil, fmt.Errorf("%w: the permission of the default topic %s is %s, without X", ErrNoTemplate,
 			r.DefaultTopic, protocol.PermString(template.Config.Perm))
 	}
-	c := protocol.NewTopicConfig(string([]byte(r.Topic)))
-	queues := max(0, min(r.Queues, int32(template.Config.WriteQueueNums)))
+	c := protocol.NewTopicConfig(strings.Clone(r.Topic))
+	queues := max(1, min(r.Queues, template.Config.WriteQueueNums))
 	c.ReadQueueNums, c.WriteQueueNums = queues, queues
 	c.Perm = template.Config.Perm &^ protocol.PermInherit
 	c.TopicFilterType = template.Config.TopicFilterType

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seedmq/seedmq/broker/jsonkeep"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/conf/xlog"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -36,8 +35,22 @@ type Entry struct {
 	Config protocol.TopicConfig
 	// System says that clients may neither change nor delete the topic.
 	System bool
-	rest   jsonkeep.Rest // fields of a newer version
-	stale  atomic.Bool
+	// MultiTags says that messages get the MULTI_TAGS flag; BatchCQ that the queues hold whole batches.
+	MultiTags, BatchCQ bool
+
+	stale atomic.Bool
+}
+
+// newEntry makes the entry that replaces old, which may be nil.
+func (t *Table) newEntry(c protocol.TopicConfig, old *Entry) *Entry {
+	if old != nil {
+		if c.Unknown == nil {
+			c.Unknown = old.Config.Unknown
+		}
+		old.stale.Store(true)
+	}
+	return &Entry{Config: c, System: t.o.Settings.IsBuiltIn(c.TopicName), MultiTags: c.TopicFilterType == protocol.FilterMultiTag,
+		BatchCQ: c.Attributes[protocol.AttributeQueueType] == "BatchCQ"}
 }
 
 // Stale says that the topic was changed or deleted since: ask the table again.
@@ -47,13 +60,13 @@ func (e *Entry) Stale() bool { return e.stale.Load() }
 func (e *Entry) Name() string { return e.Config.TopicName }
 
 // MaxQueues is the larger of both queue numbers: queue ids of sends and offsets must be below it.
-func (e *Entry) MaxQueues() int32 { return int32(max(e.Config.ReadQueueNums, e.Config.WriteQueueNums)) }
+func (e *Entry) MaxQueues() int32 { return max(e.Config.ReadQueueNums, e.Config.WriteQueueNums) }
 
 // Readable and Writable say what the topic's permission allows.
-func (e *Entry) Readable() bool { return int(e.Config.Perm)&protocol.PermRead != 0 }
+func (e *Entry) Readable() bool { return protocol.PermReadable(e.Config.Perm) }
 
 // Writable says whether the topic's permission allows sends.
-func (e *Entry) Writable() bool { return int(e.Config.Perm)&protocol.PermWrite != 0 }
+func (e *Entry) Writable() bool { return protocol.PermWritable(e.Config.Perm) }
 
 // Table is the topic table.
 type Table struct {
@@ -72,7 +85,7 @@ func New(o Options) *Table {
 	t.version.Timestamp = clock.Millis(o.Clock)
 	m := map[string]*Entry{}
 	for _, c := range o.Settings.builtIns() {
-		m[c.TopicName] = &Entry{Config: c, System: true}
+		m[c.TopicName] = t.newEntry(c, nil)
 	}
 	t.snap.Store(&m)
 	return t
@@ -119,12 +132,7 @@ func (t *Table) Snapshot() (map[string]protocol.TopicConfig, protocol.DataVersio
 // Update creates or changes a topic. The fields of c replace the old ones; what a newer version wrote beside them is kept.
 func (t *Table) Update(c protocol.TopicConfig) error {
 	return t.change(func(m map[string]*Entry) []string {
-		e := &Entry{Config: c}
-		if old := m[c.TopicName]; old != nil {
-			e.rest, e.System = old.rest, old.System
-			old.stale.Store(true)
-		}
-		m[c.TopicName] = e
+		m[c.TopicName] = t.newEntry(c, m[c.TopicName])
 		return []string{c.TopicName}
 	})
 }
@@ -134,12 +142,7 @@ func (t *Table) UpdateAll(cs []protocol.TopicConfig) error {
 	return t.change(func(m map[string]*Entry) []string {
 		names := make([]string, 0, len(cs))
 		for _, c := range cs {
-			e := &Entry{Config: c}
-			if old := m[c.TopicName]; old != nil {
-				e.rest, e.System = old.rest, old.System
-				old.stale.Store(true)
-			}
-			m[c.TopicName] = e
+			m[c.TopicName] = t.newEntry(c, m[c.TopicName])
 			names = append(names, c.TopicName)
 		}
 		return names
@@ -156,7 +159,7 @@ func (t *Table) Ensure(c protocol.TopicConfig) (*Entry, error) {
 		if made = m[c.TopicName]; made != nil {
 			return nil
 		}
-		made = &Entry{Config: c, System: protocol.IsSystemTopic(c.TopicName)}
+		made = t.newEntry(c, nil)
 		m[c.TopicName] = made
 		return []string{c.TopicName}
 	})
