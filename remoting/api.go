@@ -7,6 +7,9 @@ import (
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
+// BurstMax is how many requests one ServeBurst call gets at most, unless Limits.BurstRequests says otherwise.
+const BurstMax = 512
+
 // Handler is what a server does with the requests of one read.
 type Handler interface {
 	// ServeBurst handles, in order, all complete requests that one read of c brought (at most BurstMax).
