@@ -6,6 +6,7 @@ import "encoding/json"
 // "topic@group" → queue id → next offset.
 type ConsumerOffsetWrapper struct {
 	DataVersion     DataVersion                `json:"dataVersion"`
+	GroupTopicMap   map[string][]string        `json:"groupTopicMap,omitempty"`
 	OffsetTable     map[string]map[int32]int64 `json:"offsetTable"`
 	PullOffsetTable map[string]map[int32]int64 `json:"pullOffsetTable,omitempty"`
 }

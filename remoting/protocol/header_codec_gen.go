@@ -6,7 +6,7 @@ package protocol
 func (h *SendMessageRequestHeader) EncodeExt(w *ExtWriter) {
 	w.String("producerGroup", h.ProducerGroup)
 	w.String("topic", h.Topic)
-	w.String("defaultTopic", h.DefaultTopic)
+	w.OptString("defaultTopic", h.DefaultTopic)
 	w.Int32("defaultTopicQueueNums", h.DefaultTopicQueueNums)
 	w.Int32("queueId", h.QueueID)
 	w.Int32("sysFlag", h.SysFlag)
@@ -35,32 +35,35 @@ func (h *SendMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			seen |= 1 << 1
 		case "defaultTopic":
 			h.DefaultTopic = f.Value
-			seen |= 1 << 2
 		case "defaultTopicQueueNums":
+			if f.Value == "" {
+				continue
+			}
 			if h.DefaultTopicQueueNums, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 3
 		case "queueId":
 			if h.QueueID, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 4
+			seen |= 1 << 2
 		case "sysFlag":
 			if h.SysFlag, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 5
+			seen |= 1 << 3
 		case "bornTimestamp":
 			if h.BornTimestamp, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 6
+			seen |= 1 << 4
 		case "flag":
+			if f.Value == "" {
+				continue
+			}
 			if h.Flag, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 7
 		case "properties":
 			h.Properties = f.Value
 		case "reconsumeTimes":
@@ -93,8 +96,8 @@ func (h *SendMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			h.MaxReconsumeTimes.OK = true
 		}
 	}
-	if seen != 1<<8-1 {
-		return missingField(seen, "producerGroup", "topic", "defaultTopic", "defaultTopicQueueNums", "queueId", "sysFlag", "bornTimestamp", "flag")
+	if seen != 1<<5-1 {
+		return missingField(seen, "producerGroup", "topic", "queueId", "sysFlag", "bornTimestamp")
 	}
 	return nil
 }
@@ -204,22 +207,28 @@ func (h *PullMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			}
 			seen |= 1 << 5
 		case "commitOffset":
+			if f.Value == "" {
+				continue
+			}
 			if h.CommitOffset, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 6
 		case "suspendTimeoutMillis":
+			if f.Value == "" {
+				continue
+			}
 			if h.SuspendTimeoutMillis, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 7
 		case "subscription":
 			h.Subscription = f.Value
 		case "subVersion":
+			if f.Value == "" {
+				continue
+			}
 			if h.SubVersion, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 8
 		case "expressionType":
 			h.ExpressionType = f.Value
 		case "maxMsgBytes":
@@ -244,8 +253,8 @@ func (h *PullMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			h.LiteTopic = f.Value
 		}
 	}
-	if seen != 1<<9-1 {
-		return missingField(seen, "consumerGroup", "topic", "queueId", "queueOffset", "maxMsgNums", "sysFlag", "commitOffset", "suspendTimeoutMillis", "subVersion")
+	if seen != 1<<6-1 {
+		return missingField(seen, "consumerGroup", "topic", "queueId", "queueOffset", "maxMsgNums", "sysFlag")
 	}
 	return nil
 }
@@ -531,11 +540,11 @@ func (h *UpdateConsumerOffsetRequestHeader) DecodeExt(ext ExtFields) error {
 // EncodeExt writes the fields of h.
 func (h *UpdateAndCreateTopicRequestHeader) EncodeExt(w *ExtWriter) {
 	w.String("topic", h.Topic)
-	w.String("defaultTopic", h.DefaultTopic)
+	w.OptString("defaultTopic", h.DefaultTopic)
 	w.Int32("readQueueNums", h.ReadQueueNums)
 	w.Int32("writeQueueNums", h.WriteQueueNums)
 	w.Int32("perm", h.Perm)
-	w.String("topicFilterType", h.TopicFilterType)
+	w.OptString("topicFilterType", h.TopicFilterType)
 	w.OptInt32("topicSysFlag", h.TopicSysFlag)
 	w.Bool("order", h.Order)
 	w.OptString("attributes", h.Attributes)
@@ -555,25 +564,23 @@ func (h *UpdateAndCreateTopicRequestHeader) DecodeExt(ext ExtFields) error {
 			seen |= 1 << 0
 		case "defaultTopic":
 			h.DefaultTopic = f.Value
-			seen |= 1 << 1
 		case "readQueueNums":
 			if h.ReadQueueNums, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 2
+			seen |= 1 << 1
 		case "writeQueueNums":
 			if h.WriteQueueNums, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 3
+			seen |= 1 << 2
 		case "perm":
 			if h.Perm, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 4
+			seen |= 1 << 3
 		case "topicFilterType":
 			h.TopicFilterType = f.Value
-			seen |= 1 << 5
 		case "topicSysFlag":
 			if f.Value == "" {
 				continue
@@ -583,8 +590,10 @@ func (h *UpdateAndCreateTopicRequestHeader) DecodeExt(ext ExtFields) error {
 			}
 			h.TopicSysFlag.OK = true
 		case "order":
+			if f.Value == "" {
+				continue
+			}
 			h.Order = parseBool(f.Value)
-			seen |= 1 << 6
 		case "attributes":
 			h.Attributes = f.Value
 		case "force":
@@ -595,8 +604,8 @@ func (h *UpdateAndCreateTopicRequestHeader) DecodeExt(ext ExtFields) error {
 			h.Force.OK = true
 		}
 	}
-	if seen != 1<<7-1 {
-		return missingField(seen, "topic", "defaultTopic", "readQueueNums", "writeQueueNums", "perm", "topicFilterType", "order")
+	if seen != 1<<4-1 {
+		return missingField(seen, "topic", "readQueueNums", "writeQueueNums", "perm")
 	}
 	return nil
 }
@@ -611,16 +620,17 @@ func (h *GetAllTopicConfigRequestHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *GetAllTopicConfigRequestHeader) DecodeExt(ext ExtFields) error {
 	*h = GetAllTopicConfigRequestHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "topicSeq":
+			if f.Value == "" {
+				continue
+			}
 			if h.TopicSeq, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 0
 		case "dataVersion":
 			h.DataVersion = f.Value
 		case "maxTopicNum":
@@ -633,9 +643,6 @@ func (h *GetAllTopicConfigRequestHeader) DecodeExt(ext ExtFields) error {
 			h.MaxTopicNum.OK = true
 		}
 	}
-	if seen != 1<<1-1 {
-		return missingField(seen, "topicSeq")
-	}
 	return nil
 }
 
@@ -647,20 +654,18 @@ func (h *GetAllTopicConfigResponseHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *GetAllTopicConfigResponseHeader) DecodeExt(ext ExtFields) error {
 	*h = GetAllTopicConfigResponseHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "totalTopicNum":
+			if f.Value == "" {
+				continue
+			}
 			if h.TotalTopicNum, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 0
 		}
-	}
-	if seen != 1<<1-1 {
-		return missingField(seen, "totalTopicNum")
 	}
 	return nil
 }
@@ -1006,7 +1011,7 @@ func (h *EndTransactionRequestHeader) EncodeExt(w *ExtWriter) {
 	w.Int64("commitLogOffset", h.CommitLogOffset)
 	w.Int32("commitOrRollback", h.CommitOrRollback)
 	w.OptBool("fromTransactionCheck", h.FromTransactionCheck)
-	w.String("msgId", h.MsgID)
+	w.OptString("msgId", h.MsgID)
 	w.OptString("transactionId", h.TransactionID)
 }
 
@@ -1046,13 +1051,12 @@ func (h *EndTransactionRequestHeader) DecodeExt(ext ExtFields) error {
 			h.FromTransactionCheck.OK = true
 		case "msgId":
 			h.MsgID = f.Value
-			seen |= 1 << 4
 		case "transactionId":
 			h.TransactionID = f.Value
 		}
 	}
-	if seen != 1<<5-1 {
-		return missingField(seen, "producerGroup", "tranStateTableOffset", "commitLogOffset", "commitOrRollback", "msgId")
+	if seen != 1<<4-1 {
+		return missingField(seen, "producerGroup", "tranStateTableOffset", "commitLogOffset", "commitOrRollback")
 	}
 	return nil
 }
@@ -1423,16 +1427,17 @@ func (h *GetAllSubscriptionGroupConfigRequestHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *GetAllSubscriptionGroupConfigRequestHeader) DecodeExt(ext ExtFields) error {
 	*h = GetAllSubscriptionGroupConfigRequestHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "groupSeq":
+			if f.Value == "" {
+				continue
+			}
 			if h.GroupSeq, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 0
 		case "dataVersion":
 			h.DataVersion = f.Value
 		case "maxGroupNum":
@@ -1445,9 +1450,6 @@ func (h *GetAllSubscriptionGroupConfigRequestHeader) DecodeExt(ext ExtFields) er
 			h.MaxGroupNum.OK = true
 		}
 	}
-	if seen != 1<<1-1 {
-		return missingField(seen, "groupSeq")
-	}
 	return nil
 }
 
@@ -1459,20 +1461,18 @@ func (h *GetAllSubscriptionGroupConfigResponseHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *GetAllSubscriptionGroupConfigResponseHeader) DecodeExt(ext ExtFields) error {
 	*h = GetAllSubscriptionGroupConfigResponseHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "totalGroupNum":
+			if f.Value == "" {
+				continue
+			}
 			if h.TotalGroupNum, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 0
 		}
-	}
-	if seen != 1<<1-1 {
-		return missingField(seen, "totalGroupNum")
 	}
 	return nil
 }
@@ -1795,12 +1795,14 @@ func (h *ResetConsumerClientOffsetRequestHeader) DecodeExt(ext ExtFields) error 
 			}
 			seen |= 1 << 2
 		case "isForce":
+			if f.Value == "" {
+				continue
+			}
 			h.IsForce = parseBool(f.Value)
-			seen |= 1 << 3
 		}
 	}
-	if seen != 1<<4-1 {
-		return missingField(seen, "group", "topic", "timestamp", "isForce")
+	if seen != 1<<3-1 {
+		return missingField(seen, "group", "topic", "timestamp")
 	}
 	return nil
 }
@@ -1881,12 +1883,14 @@ func (h *InvokeBrokerToResetOffsetRequestHeader) DecodeExt(ext ExtFields) error 
 			}
 			seen |= 1 << 2
 		case "isForce":
+			if f.Value == "" {
+				continue
+			}
 			h.IsForce = parseBool(f.Value)
-			seen |= 1 << 3
 		}
 	}
-	if seen != 1<<4-1 {
-		return missingField(seen, "group", "topic", "timestamp", "isForce")
+	if seen != 1<<3-1 {
+		return missingField(seen, "group", "topic", "timestamp")
 	}
 	return nil
 }
@@ -2029,6 +2033,36 @@ func (h *GetConsumerRunningInfoRequestHeader) DecodeExt(ext ExtFields) error {
 }
 
 // EncodeExt writes the fields of h.
+func (h *QueryCorrectionOffsetRequestHeader) EncodeExt(w *ExtWriter) {
+	w.OptString("filterGroups", h.FilterGroups)
+	w.String("compareGroup", h.CompareGroup)
+	w.String("topic", h.Topic)
+}
+
+// DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
+func (h *QueryCorrectionOffsetRequestHeader) DecodeExt(ext ExtFields) error {
+	*h = QueryCorrectionOffsetRequestHeader{}
+	var seen uint32
+	for i := range ext {
+		f := &ext[i]
+		switch f.Key {
+		case "filterGroups":
+			h.FilterGroups = f.Value
+		case "compareGroup":
+			h.CompareGroup = f.Value
+			seen |= 1 << 0
+		case "topic":
+			h.Topic = f.Value
+			seen |= 1 << 1
+		}
+	}
+	if seen != 1<<2-1 {
+		return missingField(seen, "compareGroup", "topic")
+	}
+	return nil
+}
+
+// EncodeExt writes the fields of h.
 func (h *ConsumeMessageDirectlyRequestHeader) EncodeExt(w *ExtWriter) {
 	w.String("consumerGroup", h.ConsumerGroup)
 	w.OptString("clientId", h.ClientID)
@@ -2086,7 +2120,7 @@ func (h *ConsumeMessageDirectlyRequestHeader) DecodeExt(ext ExtFields) error {
 func (h *SendMessageV2RequestHeader) EncodeExt(w *ExtWriter) {
 	w.String("a", h.ProducerGroup)
 	w.String("b", h.Topic)
-	w.String("c", h.DefaultTopic)
+	w.OptString("c", h.DefaultTopic)
 	w.Int32("d", h.DefaultTopicQueueNums)
 	w.Int32("e", h.QueueID)
 	w.Int32("f", h.SysFlag)
@@ -2116,32 +2150,35 @@ func (h *SendMessageV2RequestHeader) DecodeExt(ext ExtFields) error {
 			seen |= 1 << 1
 		case "c":
 			h.DefaultTopic = f.Value
-			seen |= 1 << 2
 		case "d":
+			if f.Value == "" {
+				continue
+			}
 			if h.DefaultTopicQueueNums, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 3
 		case "e":
 			if h.QueueID, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 4
+			seen |= 1 << 2
 		case "f":
 			if h.SysFlag, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 5
+			seen |= 1 << 3
 		case "g":
 			if h.BornTimestamp, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 6
+			seen |= 1 << 4
 		case "h":
+			if f.Value == "" {
+				continue
+			}
 			if h.Flag, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 7
 		case "i":
 			h.Properties = f.Value
 		case "j":
@@ -2176,8 +2213,8 @@ func (h *SendMessageV2RequestHeader) DecodeExt(ext ExtFields) error {
 			h.BrokerName = f.Value
 		}
 	}
-	if seen != 1<<8-1 {
-		return missingField(seen, "a", "b", "c", "d", "e", "f", "g", "h")
+	if seen != 1<<5-1 {
+		return missingField(seen, "a", "b", "e", "f", "g")
 	}
 	return nil
 }
@@ -2254,17 +2291,15 @@ func (h *GetBrokerConsumeStatsRequestHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *GetBrokerConsumeStatsRequestHeader) DecodeExt(ext ExtFields) error {
 	*h = GetBrokerConsumeStatsRequestHeader{}
-	var seen uint32
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "isOrder":
+			if f.Value == "" {
+				continue
+			}
 			h.IsOrder = parseBool(f.Value)
-			seen |= 1 << 0
 		}
-	}
-	if seen != 1<<1-1 {
-		return missingField(seen, "isOrder")
 	}
 	return nil
 }
@@ -2635,6 +2670,40 @@ func (h *GetSubscriptionGroupConfigRequestHeader) DecodeExt(ext ExtFields) error
 	}
 	if seen != 1<<1-1 {
 		return missingField(seen, "group")
+	}
+	return nil
+}
+
+// EncodeExt writes the fields of h.
+func (h *UpdateAndGetGroupForbiddenRequestHeader) EncodeExt(w *ExtWriter) {
+	w.String("group", h.Group)
+	w.String("topic", h.Topic)
+	w.OptBool("readable", h.Readable)
+}
+
+// DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
+func (h *UpdateAndGetGroupForbiddenRequestHeader) DecodeExt(ext ExtFields) error {
+	*h = UpdateAndGetGroupForbiddenRequestHeader{}
+	var seen uint32
+	for i := range ext {
+		f := &ext[i]
+		switch f.Key {
+		case "group":
+			h.Group = f.Value
+			seen |= 1 << 0
+		case "topic":
+			h.Topic = f.Value
+			seen |= 1 << 1
+		case "readable":
+			if f.Value == "" {
+				continue
+			}
+			h.Readable.V = parseBool(f.Value)
+			h.Readable.OK = true
+		}
+	}
+	if seen != 1<<2-1 {
+		return missingField(seen, "group", "topic")
 	}
 	return nil
 }
@@ -3206,7 +3275,7 @@ func (h *CleanBrokerDataRequestHeader) DecodeExt(ext ExtFields) error {
 
 // EncodeExt writes the fields of h.
 func (h *SetCommitLogReadModeRequestHeader) EncodeExt(w *ExtWriter) {
-	w.String("READ_AHEAD_MODE", h.READ_AHEAD_MODE)
+	w.String("READ_AHEAD_MODE", h.ReadAheadMode)
 }
 
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
@@ -3217,7 +3286,7 @@ func (h *SetCommitLogReadModeRequestHeader) DecodeExt(ext ExtFields) error {
 		f := &ext[i]
 		switch f.Key {
 		case "READ_AHEAD_MODE":
-			h.READ_AHEAD_MODE = f.Value
+			h.ReadAheadMode = f.Value
 			seen |= 1 << 0
 		}
 	}
@@ -3495,10 +3564,12 @@ func (h *PopMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			}
 			seen |= 1 << 6
 		case "initMode":
+			if f.Value == "" {
+				continue
+			}
 			if h.InitMode, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 7
 		case "expType":
 			h.ExpType = f.Value
 		case "exp":
@@ -3513,8 +3584,8 @@ func (h *PopMessageRequestHeader) DecodeExt(ext ExtFields) error {
 			h.AttemptID = f.Value
 		}
 	}
-	if seen != 1<<8-1 {
-		return missingField(seen, "consumerGroup", "topic", "queueId", "maxMsgNums", "invisibleTime", "pollTime", "bornTime", "initMode")
+	if seen != 1<<7-1 {
+		return missingField(seen, "consumerGroup", "topic", "queueId", "maxMsgNums", "invisibleTime", "pollTime", "bornTime")
 	}
 	return nil
 }
@@ -3533,31 +3604,38 @@ func (h *PopMessageResponseHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *PopMessageResponseHeader) DecodeExt(ext ExtFields) error {
 	*h = PopMessageResponseHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "popTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.PopTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 0
 		case "invisibleTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.InvisibleTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 1
 		case "reviveQid":
+			if f.Value == "" {
+				continue
+			}
 			if h.ReviveQid, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 2
 		case "restNum":
+			if f.Value == "" {
+				continue
+			}
 			if h.RestNum, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 3
 		case "startOffsetInfo":
 			h.StartOffsetInfo = f.Value
 		case "msgOffsetInfo":
@@ -3565,9 +3643,6 @@ func (h *PopMessageResponseHeader) DecodeExt(ext ExtFields) error {
 		case "orderCountInfo":
 			h.OrderCountInfo = f.Value
 		}
-	}
-	if seen != 1<<4-1 {
-		return missingField(seen, "popTime", "invisibleTime", "reviveQid", "restNum")
 	}
 	return nil
 }
@@ -3729,30 +3804,32 @@ func (h *ChangeMessageInvisibleTimeResponseHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *ChangeMessageInvisibleTimeResponseHeader) DecodeExt(ext ExtFields) error {
 	*h = ChangeMessageInvisibleTimeResponseHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "popTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.PopTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 0
 		case "invisibleTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.InvisibleTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 1
 		case "reviveQid":
+			if f.Value == "" {
+				continue
+			}
 			if h.ReviveQid, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 2
 		}
-	}
-	if seen != 1<<3-1 {
-		return missingField(seen, "popTime", "invisibleTime", "reviveQid")
 	}
 	return nil
 }
@@ -3991,26 +4068,31 @@ func (h *PopLiteMessageResponseHeader) EncodeExt(w *ExtWriter) {
 // DecodeExt sets h to what ext says; its strings alias those of ext. The error is a *FieldError.
 func (h *PopLiteMessageResponseHeader) DecodeExt(ext ExtFields) error {
 	*h = PopLiteMessageResponseHeader{}
-	var seen uint32
 	var ok bool
 	for i := range ext {
 		f := &ext[i]
 		switch f.Key {
 		case "popTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.PopTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 0
 		case "invisibleTime":
+			if f.Value == "" {
+				continue
+			}
 			if h.InvisibleTime, ok = parseInt64(f.Value); !ok {
 				return badNumber(f, 64)
 			}
-			seen |= 1 << 1
 		case "reviveQid":
+			if f.Value == "" {
+				continue
+			}
 			if h.ReviveQid, ok = parseInt32(f.Value); !ok {
 				return badNumber(f, 32)
 			}
-			seen |= 1 << 2
 		case "startOffsetInfo":
 			h.StartOffsetInfo = f.Value
 		case "msgOffsetInfo":
@@ -4018,9 +4100,6 @@ func (h *PopLiteMessageResponseHeader) DecodeExt(ext ExtFields) error {
 		case "orderCountInfo":
 			h.OrderCountInfo = f.Value
 		}
-	}
-	if seen != 1<<3-1 {
-		return missingField(seen, "popTime", "invisibleTime", "reviveQid")
 	}
 	return nil
 }
@@ -4285,6 +4364,8 @@ func NewRequestHeader(code RequestCode) Header {
 		return new(QueryConsumeTimeSpanRequestHeader)
 	case ReqGetConsumerRunningInfo:
 		return new(GetConsumerRunningInfoRequestHeader)
+	case ReqQueryCorrectionOffset:
+		return new(QueryCorrectionOffsetRequestHeader)
 	case ReqConsumeMessageDirectly:
 		return new(ConsumeMessageDirectlyRequestHeader)
 	case ReqSendMessageV2:
@@ -4319,6 +4400,8 @@ func NewRequestHeader(code RequestCode) Header {
 		return new(GetTopicConfigRequestHeader)
 	case ReqGetSubscriptionGroupConfig:
 		return new(GetSubscriptionGroupConfigRequestHeader)
+	case ReqUpdateAndGetGroupForbidden:
+		return new(UpdateAndGetGroupForbiddenRequestHeader)
 	case ReqCheckRocksDBCQWriteProgress:
 		return new(CheckRocksDBCQWriteProgressRequestHeader)
 	case ReqExportRocksDBConfigToJSON:

@@ -2,16 +2,19 @@ package protocol
 
 //go:generate go run ./internal/headergen
 
+// A field without "optional" must be there, or decoding is a *FieldError. A plain number or bool that is "optional" is
+// always written and reads as zero when absent: fields that some release or some client leaves out. An Opt tells the two apart.
+
 // SendMessageRequestHeader: request header of SEND_MESSAGE (10). Its strings alias the frame (see Command).
 type SendMessageRequestHeader struct {
 	ProducerGroup         string     `rmq:"producerGroup"`
 	Topic                 string     `rmq:"topic"`
-	DefaultTopic          string     `rmq:"defaultTopic"`
-	DefaultTopicQueueNums int32      `rmq:"defaultTopicQueueNums"`
+	DefaultTopic          string     `rmq:"defaultTopic,optional"`
+	DefaultTopicQueueNums int32      `rmq:"defaultTopicQueueNums,optional"`
 	QueueID               int32      `rmq:"queueId"`
 	SysFlag               int32      `rmq:"sysFlag"`
 	BornTimestamp         int64      `rmq:"bornTimestamp"`
-	Flag                  int32      `rmq:"flag"`
+	Flag                  int32      `rmq:"flag,optional"`
 	Properties            string     `rmq:"properties,optional"`
 	ReconsumeTimes        Opt[int32] `rmq:"reconsumeTimes,optional"`
 	UnitMode              Opt[bool]  `rmq:"unitMode,optional"`
@@ -39,10 +42,10 @@ type PullMessageRequestHeader struct {
 	QueueOffset          int64      `rmq:"queueOffset"`
 	MaxMsgNums           int32      `rmq:"maxMsgNums"`
 	SysFlag              int32      `rmq:"sysFlag"`
-	CommitOffset         int64      `rmq:"commitOffset"`
-	SuspendTimeoutMillis int64      `rmq:"suspendTimeoutMillis"`
+	CommitOffset         int64      `rmq:"commitOffset,optional"`
+	SuspendTimeoutMillis int64      `rmq:"suspendTimeoutMillis,optional"`
 	Subscription         string     `rmq:"subscription,optional"`
-	SubVersion           int64      `rmq:"subVersion"`
+	SubVersion           int64      `rmq:"subVersion,optional"`
 	ExpressionType       string     `rmq:"expressionType,optional"`
 	MaxMsgBytes          Opt[int32] `rmq:"maxMsgBytes,optional"`
 	RequestSource        Opt[int32] `rmq:"requestSource,optional"`
@@ -104,27 +107,27 @@ type UpdateConsumerOffsetRequestHeader struct {
 // UpdateAndCreateTopicRequestHeader: request header of UPDATE_AND_CREATE_TOPIC (17).
 type UpdateAndCreateTopicRequestHeader struct {
 	Topic           string     `rmq:"topic"`
-	DefaultTopic    string     `rmq:"defaultTopic"`
+	DefaultTopic    string     `rmq:"defaultTopic,optional"`
 	ReadQueueNums   int32      `rmq:"readQueueNums"`
 	WriteQueueNums  int32      `rmq:"writeQueueNums"`
 	Perm            int32      `rmq:"perm"`
-	TopicFilterType string     `rmq:"topicFilterType"`
+	TopicFilterType string     `rmq:"topicFilterType,optional"`
 	TopicSysFlag    Opt[int32] `rmq:"topicSysFlag,optional"`
-	Order           bool       `rmq:"order"`
+	Order           bool       `rmq:"order,optional"`
 	Attributes      string     `rmq:"attributes,optional"`
 	Force           Opt[bool]  `rmq:"force,optional"`
 }
 
 // GetAllTopicConfigRequestHeader: request header of GET_ALL_TOPIC_CONFIG (21).
 type GetAllTopicConfigRequestHeader struct {
-	TopicSeq    int32      `rmq:"topicSeq"`
+	TopicSeq    int32      `rmq:"topicSeq,optional"`
 	DataVersion string     `rmq:"dataVersion,optional"`
 	MaxTopicNum Opt[int32] `rmq:"maxTopicNum,optional"`
 }
 
 // GetAllTopicConfigResponseHeader: reply header of GET_ALL_TOPIC_CONFIG (21).
 type GetAllTopicConfigResponseHeader struct {
-	TotalTopicNum int32 `rmq:"totalTopicNum"`
+	TotalTopicNum int32 `rmq:"totalTopicNum,optional"`
 }
 
 // GetBrokerConfigResponseHeader: reply header of GET_BROKER_CONFIG (26).
@@ -212,7 +215,7 @@ type EndTransactionRequestHeader struct {
 	CommitLogOffset      int64     `rmq:"commitLogOffset"`
 	CommitOrRollback     int32     `rmq:"commitOrRollback"`
 	FromTransactionCheck Opt[bool] `rmq:"fromTransactionCheck,optional"`
-	MsgID                string    `rmq:"msgId"`
+	MsgID                string    `rmq:"msgId,optional"`
 	TransactionID        string    `rmq:"transactionId,optional"`
 }
 
@@ -295,14 +298,14 @@ type GetRouteInfoByTopicRequestHeader struct {
 
 // GetAllSubscriptionGroupConfigRequestHeader: request header of GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201).
 type GetAllSubscriptionGroupConfigRequestHeader struct {
-	GroupSeq    int32      `rmq:"groupSeq"`
+	GroupSeq    int32      `rmq:"groupSeq,optional"`
 	DataVersion string     `rmq:"dataVersion,optional"`
 	MaxGroupNum Opt[int32] `rmq:"maxGroupNum,optional"`
 }
 
 // GetAllSubscriptionGroupConfigResponseHeader: reply header of GET_ALL_SUBSCRIPTIONGROUP_CONFIG (201).
 type GetAllSubscriptionGroupConfigResponseHeader struct {
-	TotalGroupNum int32 `rmq:"totalGroupNum"`
+	TotalGroupNum int32 `rmq:"totalGroupNum,optional"`
 }
 
 // GetTopicStatsInfoRequestHeader: request header of GET_TOPIC_STATS_INFO (202).
@@ -371,7 +374,7 @@ type ResetConsumerClientOffsetRequestHeader struct {
 	QueueID   Opt[int32] `rmq:"queueId,optional"`
 	Offset    Opt[int64] `rmq:"offset,optional"`
 	Timestamp int64      `rmq:"timestamp"`
-	IsForce   bool       `rmq:"isForce"`
+	IsForce   bool       `rmq:"isForce,optional"`
 }
 
 // GetConsumerStatusFromClientRequestHeader: request header of GET_CONSUMER_STATUS_FROM_CLIENT (221).
@@ -388,7 +391,7 @@ type InvokeBrokerToResetOffsetRequestHeader struct {
 	QueueID   Opt[int32] `rmq:"queueId,optional"`
 	Offset    Opt[int64] `rmq:"offset,optional"`
 	Timestamp int64      `rmq:"timestamp"`
-	IsForce   bool       `rmq:"isForce"`
+	IsForce   bool       `rmq:"isForce,optional"`
 }
 
 // InvokeBrokerToGetConsumerStatusRequestHeader: request header of INVOKE_BROKER_TO_GET_CONSUMER_STATUS (223).
@@ -421,6 +424,13 @@ type GetConsumerRunningInfoRequestHeader struct {
 	JstackEnable  Opt[bool] `rmq:"jstackEnable,optional"`
 }
 
+// QueryCorrectionOffsetRequestHeader: request header of QUERY_CORRECTION_OFFSET (308).
+type QueryCorrectionOffsetRequestHeader struct {
+	FilterGroups string `rmq:"filterGroups,optional"`
+	CompareGroup string `rmq:"compareGroup"`
+	Topic        string `rmq:"topic"`
+}
+
 // ConsumeMessageDirectlyRequestHeader: request header of CONSUME_MESSAGE_DIRECTLY (309).
 type ConsumeMessageDirectlyRequestHeader struct {
 	ConsumerGroup string     `rmq:"consumerGroup"`
@@ -436,12 +446,12 @@ type ConsumeMessageDirectlyRequestHeader struct {
 type SendMessageV2RequestHeader struct {
 	ProducerGroup         string     `rmq:"a"`
 	Topic                 string     `rmq:"b"`
-	DefaultTopic          string     `rmq:"c"`
-	DefaultTopicQueueNums int32      `rmq:"d"`
+	DefaultTopic          string     `rmq:"c,optional"`
+	DefaultTopicQueueNums int32      `rmq:"d,optional"`
 	QueueID               int32      `rmq:"e"`
 	SysFlag               int32      `rmq:"f"`
 	BornTimestamp         int64      `rmq:"g"`
-	Flag                  int32      `rmq:"h"`
+	Flag                  int32      `rmq:"h,optional"`
 	Properties            string     `rmq:"i,optional"`
 	ReconsumeTimes        Opt[int32] `rmq:"j,optional"`
 	UnitMode              Opt[bool]  `rmq:"k,optional"`
@@ -469,7 +479,7 @@ type ViewBrokerStatsDataRequestHeader struct {
 
 // GetBrokerConsumeStatsRequestHeader: request header of GET_BROKER_CONSUME_STATS (317).
 type GetBrokerConsumeStatsRequestHeader struct {
-	IsOrder bool `rmq:"isOrder"`
+	IsOrder bool `rmq:"isOrder,optional"`
 }
 
 // SendBatchMessageRequestHeader is laid out as SendMessageV2RequestHeader.
@@ -565,6 +575,13 @@ type GetTopicConfigRequestHeader struct {
 // GetSubscriptionGroupConfigRequestHeader: request header of GET_SUBSCRIPTIONGROUP_CONFIG (352).
 type GetSubscriptionGroupConfigRequestHeader struct {
 	Group string `rmq:"group"`
+}
+
+// UpdateAndGetGroupForbiddenRequestHeader: request header of UPDATE_AND_GET_GROUP_FORBIDDEN (353).
+type UpdateAndGetGroupForbiddenRequestHeader struct {
+	Group    string    `rmq:"group"`
+	Topic    string    `rmq:"topic"`
+	Readable Opt[bool] `rmq:"readable,optional"`
 }
 
 // CheckRocksDBCQWriteProgressRequestHeader: request header of CHECK_ROCKSDB_CQ_WRITE_PROGRESS (354).
@@ -691,7 +708,7 @@ type CleanBrokerDataRequestHeader struct {
 
 // SetCommitLogReadModeRequestHeader: request header of SET_COMMITLOG_READ_MODE (2004).
 type SetCommitLogReadModeRequestHeader struct {
-	READ_AHEAD_MODE string `rmq:"READ_AHEAD_MODE"`
+	ReadAheadMode string `rmq:"READ_AHEAD_MODE"`
 }
 
 // AuthCreateUserRequestHeader: request header of AUTH_CREATE_USER (3001).
@@ -761,7 +778,7 @@ type PopMessageRequestHeader struct {
 	InvisibleTime int64     `rmq:"invisibleTime"`
 	PollTime      int64     `rmq:"pollTime"`
 	BornTime      int64     `rmq:"bornTime"`
-	InitMode      int32     `rmq:"initMode"`
+	InitMode      int32     `rmq:"initMode,optional"`
 	ExpType       string    `rmq:"expType,optional"`
 	Exp           string    `rmq:"exp,optional"`
 	Order         Opt[bool] `rmq:"order,optional"`
@@ -770,10 +787,10 @@ type PopMessageRequestHeader struct {
 
 // PopMessageResponseHeader: reply header of POP_MESSAGE (200050).
 type PopMessageResponseHeader struct {
-	PopTime         int64  `rmq:"popTime"`
-	InvisibleTime   int64  `rmq:"invisibleTime"`
-	ReviveQid       int32  `rmq:"reviveQid"`
-	RestNum         int64  `rmq:"restNum"`
+	PopTime         int64  `rmq:"popTime,optional"`
+	InvisibleTime   int64  `rmq:"invisibleTime,optional"`
+	ReviveQid       int32  `rmq:"reviveQid,optional"`
+	RestNum         int64  `rmq:"restNum,optional"`
 	StartOffsetInfo string `rmq:"startOffsetInfo,optional"`
 	MsgOffsetInfo   string `rmq:"msgOffsetInfo,optional"`
 	OrderCountInfo  string `rmq:"orderCountInfo,optional"`
@@ -814,9 +831,9 @@ type ChangeMessageInvisibleTimeRequestHeader struct {
 
 // ChangeMessageInvisibleTimeResponseHeader: reply header of CHANGE_MESSAGE_INVISIBLETIME (200053).
 type ChangeMessageInvisibleTimeResponseHeader struct {
-	PopTime       int64 `rmq:"popTime"`
-	InvisibleTime int64 `rmq:"invisibleTime"`
-	ReviveQid     int32 `rmq:"reviveQid"`
+	PopTime       int64 `rmq:"popTime,optional"`
+	InvisibleTime int64 `rmq:"invisibleTime,optional"`
+	ReviveQid     int32 `rmq:"reviveQid,optional"`
 }
 
 // NotificationRequestHeader: request header of NOTIFICATION (200054).
@@ -866,9 +883,9 @@ type PopLiteMessageRequestHeader struct {
 
 // PopLiteMessageResponseHeader: reply header of POP_LITE_MESSAGE (200070).
 type PopLiteMessageResponseHeader struct {
-	PopTime         int64  `rmq:"popTime"`
-	InvisibleTime   int64  `rmq:"invisibleTime"`
-	ReviveQid       int32  `rmq:"reviveQid"`
+	PopTime         int64  `rmq:"popTime,optional"`
+	InvisibleTime   int64  `rmq:"invisibleTime,optional"`
+	ReviveQid       int32  `rmq:"reviveQid,optional"`
 	StartOffsetInfo string `rmq:"startOffsetInfo,optional"`
 	MsgOffsetInfo   string `rmq:"msgOffsetInfo,optional"`
 	OrderCountInfo  string `rmq:"orderCountInfo,optional"`
