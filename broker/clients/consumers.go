@@ -38,10 +38,13 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 	c.Member = m
 	g.typ, g.model, g.from = d.ConsumeType, d.MessageModel, d.ConsumeFromWhere
 	known = true
+	other := false
 	switch {
 	case !hb.WithoutSub:
 		c.fingerprint = hb.Fingerprint
-		changed = r.subscribeLocked(g, c, d.SubscriptionDataSet) || changed
+		var wanted bool
+		wanted, other = g.subscribeLocked(c, d.SubscriptionDataSet)
+		changed = changed || wanted
 	case hb.Fingerprint == 0 || c.fingerprint != hb.Fingerprint:
 		known = false
 	}
@@ -50,7 +53,7 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 		tell = g.conns()
 	}
 	conflict := ""
-	if changed && len(g.members) > 1 {
+	if (changed || other) && len(g.members) > 1 {
 		conflict = g.conflictLocked(c)
 	}
 	name := g.name
@@ -62,25 +65,26 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 	return changed, known
 }
 
-// subscribeLocked replaces the subscriptions of one member and those of the group that are newer; true when the group's changed.
-func (r *Registry) subscribeLocked(g *consumerGroup, c *consumer, set []protocol.SubscriptionData) bool {
+// subscribeLocked replaces the subscriptions of one member, and those of the group that are older. changed says that the group
+// wants other topics than before, other that the member wants something else.
+func (g *consumerGroup) subscribeLocked(c *consumer, set []protocol.SubscriptionData) (changed, other bool) {
 	subs := make(map[string]*Subscription, len(set))
-	changed := false
 	for i := range set {
 		d := &set[i]
-		old := c.subs[d.Topic]
-		if old == nil || old.Data.SubVersion != d.SubVersion || old.Data.SubString != d.SubString || old.Data.ExpressionType != d.ExpressionType {
-			old = compile(d)
+		s := c.subs[d.Topic]
+		if s == nil || s.Data.SubVersion != d.SubVersion || s.Data.SubString != d.SubString || s.Data.ExpressionType != d.ExpressionType {
+			s, other = compile(d), true
 		}
-		subs[old.Data.Topic] = old
-		now := g.subs[old.Data.Topic]
+		subs[s.Data.Topic] = s
+		now := g.subs[s.Data.Topic]
 		if now == nil {
 			changed = true
 		}
-		if now == nil || old.Data.SubVersion > now.Data.SubVersion {
-			g.subs[old.Data.Topic] = old
+		if now == nil || s.Data.SubVersion > now.Data.SubVersion {
+			g.subs[s.Data.Topic] = s
 		}
 	}
+	other = other || len(subs) != len(c.subs)
 	c.subs = subs
 	for topic := range g.subs {
 		if !g.wantedLocked(topic) {
@@ -88,7 +92,7 @@ func (r *Registry) subscribeLocked(g *consumerGroup, c *consumer, set []protocol
 			changed = true
 		}
 	}
-	return changed
+	return changed, other
 }
 
 // compile copies d and makes its filter.
