@@ -14,22 +14,19 @@ func (r *jsonReader) escaped(from, i int, quote byte) (string, error) {
 	start := len(r.scratch)
 	dst := append(r.scratch, b[from:i]...)
 	for i < len(b) {
-		c := b[i]
-		switch c {
-		case quote:
+		if b[i] == quote {
 			r.i = i + 1
 			r.scratch = dst
 			return unsafe.String(unsafe.SliceData(dst[start:]), len(dst)-start), nil
-		case '\\':
-			var ok bool
-			if dst, i, ok = unescape(dst, b, i); !ok {
-				r.i = i
-				return "", r.errorf("bad escape")
-			}
-			continue
 		}
-		dst = append(dst, c)
-		i++
+		var ok bool
+		if dst, i, ok = unescape(dst, b, i); !ok {
+			r.i = i
+			return "", r.errorf("bad escape")
+		}
+		end := stringEnd(b, i, quote)
+		dst = append(dst, b[i:end]...)
+		i = end
 	}
 	r.i = i
 	return "", r.errorf("string does not end")
@@ -50,6 +47,9 @@ func unescape(dst, b []byte, i int) ([]byte, int, bool) {
 	}
 	switch b[i+1] {
 	case 'u':
+		if i+6 <= len(b) && b[i+2] == '0' && b[i+3] == '0' && b[i+4]-'0' < 8 && hexDigit[b[i+5]] < 16 { // ASCII
+			return append(dst, (b[i+4]-'0')<<4|hexDigit[b[i+5]]), i + 6, true
+		}
 		r, ok := hexRune(b, i+2, 4)
 		if !ok {
 			return dst, i, false

@@ -81,6 +81,13 @@ func (r *jsonReader) header(c *Command) error {
 
 // key reads a member's name and the colon.
 func (r *jsonReader) key() (string, error) {
+	if i := r.i; i < len(r.b) && r.b[i] == '"' { // the usual form, without white space
+		end := stringEnd(r.b, i+1, '"')
+		if end+1 < len(r.b) && r.b[end] == '"' && r.b[end+1] == ':' {
+			r.i = end + 2
+			return r.s[i+1 : end], nil
+		}
+	}
 	if q := r.peek(); q != '"' && q != '\'' {
 		return "", r.errorf("no quoted name")
 	}
@@ -149,6 +156,9 @@ func (r *jsonReader) extFields(c *Command) error {
 		return nil
 	}
 	for {
+		if done, err := r.compactFields(c); done || err != nil {
+			return err
+		}
 		key, err := r.key()
 		if err != nil {
 			return err
@@ -187,7 +197,7 @@ func (r *jsonReader) scalar() (text string, null bool, err error) {
 
 // int32 reads a number, a quoted one too. null is 0.
 func (r *jsonReader) int32() (int32, error) {
-	r.space()
+	r.peek()
 	i, b := r.i, r.b
 	neg := false
 	if i < len(b) && b[i] == '-' {
@@ -229,39 +239,102 @@ func (r *jsonReader) oddInt32() (int32, error) {
 }
 
 const (
-	onesMask = 0x0101010101010101
-	highMask = 0x8080808080808080
+	onesMask   = 0x0101010101010101
+	highMask   = 0x8080808080808080
+	quotes     = '"' * onesMask
+	backslants = '\\' * onesMask
 )
 
 // zeroBytes has the high bit set of the lowest byte of x that is zero (and perhaps of higher ones).
 func zeroBytes(x uint64) uint64 { return (x - onesMask) &^ x & highMask }
 
-// str reads the string whose opening quote stands at r.i. Raw control characters are tolerated.
-func (r *jsonReader) str() (string, error) {
-	b, quote := r.b, r.b[r.i]
-	from := r.i + 1
-	i := from
+// compactFields reads fields of the form "key":"value" without white space around them, as all known clients write
+// them. It stops in front of the first field of another form, which is left to the general reader; done says
+// that the object's end was read.
+func (r *jsonReader) compactFields(c *Command) (done bool, err error) {
+	b, s, i := r.b, r.s, r.i
+	ext := c.Ext
+	for i+9 <= len(b) && b[i] == '"' && len(ext) < MaxExtFields {
+		from := i + 1
+		end := from + 1
+		if b[end] != '"' || b[from] == '\\' { // longer than the letters of SEND_MESSAGE_V2
+			end = stringEnd(b, from, '"')
+		}
+		if end+11 > len(b) || b[end] != '"' || b[end+1] != ':' || b[end+2] != '"' {
+			break
+		}
+		key := s[from:end]
+		from = end + 3
+		end = from
+		x := binary.LittleEndian.Uint64(b[from:])
+		if hit := zeroBytes(x^quotes) | zeroBytes(x^backslants); hit != 0 {
+			end += bits.TrailingZeros64(hit) >> 3
+		} else {
+			end = stringEnd(b, from+8, '"')
+		}
+		if end+1 >= len(b) {
+			break
+		}
+		value := s[from:end]
+		i = end + 1
+		if b[end] == '\\' {
+			if value, err = r.escaped(from, end, '"'); err != nil {
+				return false, err
+			}
+			if i = r.i; i >= len(b) {
+				return false, r.errorf("object does not end")
+			}
+		}
+		ext = append(ext, ExtField{Key: key, Value: value})
+		r.i = i
+		switch b[i] {
+		case ',':
+			i++
+		case '}':
+			r.i, c.Ext = i+1, ext
+			return true, nil
+		default:
+			c.Ext = ext
+			more, err := r.next()
+			return !more, err
+		}
+		r.i = i
+	}
+	c.Ext = ext
+	if r.peek() == '}' && len(ext) > 0 { // a trailing comma, as fastjson tolerates
+		r.i++
+		return true, nil
+	}
+	return false, nil
+}
+
+// stringEnd returns the index of the first quote or backslash at or behind i, len(b) if there is none.
+func stringEnd(b []byte, i int, quote byte) int {
 	wantQuote := uint64(quote) * onesMask
 	for i+8 <= len(b) {
 		x := binary.LittleEndian.Uint64(b[i:])
-		hit := zeroBytes(x^wantQuote) | zeroBytes(x^('\\'*onesMask))
-		if hit == 0 {
-			i += 8
-			continue
+		if hit := zeroBytes(x^wantQuote) | zeroBytes(x^backslants); hit != 0 {
+			return i + bits.TrailingZeros64(hit)>>3
 		}
-		i += bits.TrailingZeros64(hit) >> 3
-		break
+		i += 8
 	}
-	for i < len(b) {
-		switch b[i] {
-		case quote:
-			r.i = i + 1
-			return r.s[from:i], nil
-		case '\\':
-			return r.escaped(from, i, quote)
-		}
+	for i < len(b) && b[i] != quote && b[i] != '\\' {
 		i++
 	}
-	r.i = i
-	return "", r.errorf("string does not end")
+	return i
+}
+
+// str reads the string whose opening quote stands at r.i. Raw control characters are tolerated.
+func (r *jsonReader) str() (string, error) {
+	quote, from := r.b[r.i], r.i+1
+	end := stringEnd(r.b, from, quote)
+	if end >= len(r.b) {
+		r.i = end
+		return "", r.errorf("string does not end")
+	}
+	if r.b[end] == '\\' {
+		return r.escaped(from, end, quote)
+	}
+	r.i = end + 1
+	return r.s[from:end], nil
 }
