@@ -65,6 +65,7 @@ type Broker struct {
 	mux       *remoting.Mux
 	server    *remoting.Server
 	registrar *outer.Registrar // nil without NameServers
+	outer     *remoting.Client // its connections
 	jobs      *run.Group
 
 	closing sync.Once

@@ -78,6 +78,9 @@ type sendReplies struct {
 	state atomic.Int32
 	safe  error
 
+	outside bool // the replies are written outside of ServeBurst, and gathered in out
+	out     remoting.ReplyBatch
+
 	onSafe func(error) // safeNow, made once
 	req    protocol.Command
 	reply  remoting.Reply
@@ -94,7 +97,7 @@ func (r *sendReplies) begin(c remoting.Conn, set *settings, n int) {
 	if cap(r.items) < n {
 		r.items = make([]sendItem, n)
 	}
-	r.c, r.set, r.items, r.safe = c, set, r.items[:n], nil
+	r.c, r.set, r.items, r.safe, r.outside = c, set, r.items[:n], nil, false
 }
 
 // answer replies to what need not wait, and to the rest once everything below end is safe.
@@ -129,10 +132,8 @@ func (r *sendReplies) safeNow(err error) {
 	if r.state.CompareAndSwap(repliesCalling, repliesAnswered) {
 		return
 	}
-	remoting.Cork(r.c)
-	c := r.c
+	r.outside = true
 	r.finish()
-	remoting.Uncork(c)
 }
 
 // finish writes the replies that waited.
@@ -144,6 +145,9 @@ func (r *sendReplies) finish() {
 		if it := &r.items[i]; it.pending {
 			r.write(it)
 		}
+	}
+	if r.outside {
+		r.out.Flush()
 	}
 	r.release()
 }
@@ -179,6 +183,10 @@ func (r *sendReplies) write(it *sendItem) {
 	r.reply = remoting.Reply{Header: &r.head}
 	if it.refused != nil {
 		r.reply.Code, r.reply.Remark = it.refused.Code, it.refused.Remark
+	}
+	if r.outside {
+		r.out.Reply(r.c, &r.req, &r.reply)
+		return
 	}
 	r.c.Reply(&r.req, &r.reply)
 }

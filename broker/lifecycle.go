@@ -52,7 +52,9 @@ func (b *Broker) start() error {
 	}
 	b.sender.ids = newUniqIDs(b.Self(), b.clk.Now().UnixNano())
 	b.makeDelay()
-	b.makeRegistrar()
+	if err := b.makeRegistrar(); err != nil {
+		return err
+	}
 	b.live.Store(true)
 	if err := b.startParts(); err != nil {
 		return err
@@ -117,6 +119,7 @@ func (b *Broker) close(ctx context.Context) error {
 		if err := b.registrar.Close(ctx); err != nil {
 			b.log.Warnf("leaving the NameServers: %v", err)
 		}
+		note("connections to NameServers", b.outer.Close())
 	}
 	b.held.Close() // 2. held pulls are answered, so that nothing in flight waits for a message
 	if b.server != nil {
