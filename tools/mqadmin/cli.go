@@ -76,9 +76,9 @@ func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // Main runs the command that env.Args names and returns the exit code: 0, and also when a server refused, unless strict; 1 for a wrong command line.
 func Main(ctx context.Context, env Env) int {
 	root := newRoot(&env)
-	args := env.Args
+	args := append([]string{}, env.Args...) // never nil, which cobra takes for os.Args
 	if len(args) > 0 {
-		args = append([]string{canonical(args[0])}, args[1:]...)
+		args[0] = canonical(args[0])
 	}
 	root.SetArgs(args)
 	var code exit
