@@ -38,7 +38,7 @@ func put(t *testing.T, f fs.FS, name, text string) {
 
 func TestLoadChoosesTheFile(t *testing.T) {
 	const good1 = `{"offsetTable":{"T@g":{0:1,7:1152921504606846976}}}`
-	const good2 = `{"offsetTable":{"T@g":{"0":2,"7":"1152921504606846976"}}}`
+	const good2 = `{"offsetTable":{"T@g":{"0":2,"7":1152921504606846976}}}`
 	for _, c := range []struct {
 		name         string
 		main, backup string // "-": no such file
