@@ -17,7 +17,7 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/producer"
 	"github.com/apache/rocketmq-client-go/v2/rlog"
 
-	"github.com/seedmq/seedmq/tools/e2e/harness"
+	"github.com/seedmq/seedmq/tools/harness"
 )
 
 func TestMain(m *testing.M) {

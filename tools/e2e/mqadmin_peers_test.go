@@ -15,7 +15,7 @@ import (
 	"github.com/apache/rocketmq-client-go/v2/consumer"
 	"github.com/apache/rocketmq-client-go/v2/primitive"
 
-	"github.com/seedmq/seedmq/tools/e2e/harness"
+	"github.com/seedmq/seedmq/tools/harness"
 )
 
 // goldenConf gives our broker the names of the recordings.

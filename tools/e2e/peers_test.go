@@ -5,7 +5,7 @@ package e2e
 import (
 	"testing"
 
-	"github.com/seedmq/seedmq/tools/e2e/harness"
+	"github.com/seedmq/seedmq/tools/harness"
 )
 
 // scenarios are those of java/Scenario.java with the queues their topic wants.
