@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -69,23 +68,26 @@ func (c *Client) TopicStats(ctx context.Context, topic string) (*protocol.TopicS
 	return all, nil
 }
 
-// TopicGroups lists the groups that have consumed a topic, as the brokers of the topic know them. A broker that knows none does not count as an error.
+// TopicGroups lists the groups that have consumed a topic, on any of its brokers.
 func (c *Client) TopicGroups(ctx context.Context, topic string) ([]string, error) {
 	brokers, err := c.TopicBrokers(ctx, topic)
 	if err != nil {
 		return nil, err
 	}
+	var out []string
 	for _, b := range brokers {
 		h := &protocol.QueryTopicConsumeByWhoRequestHeader{Topic: topic}
 		l, err := decode[protocol.GroupList](c.broker(ctx, b.Addr, request{code: protocol.ReqQueryTopicConsumeByWho, header: h}))
-		if err != nil || len(l.GroupList) > 0 {
-			if l == nil {
-				return nil, err
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range l.GroupList {
+			if !slices.Contains(out, g) {
+				out = append(out, g)
 			}
-			return l.GroupList, err
 		}
 	}
-	return nil, nil
+	return out, nil
 }
 
 // Statistics of brokers that BrokerStats reads.
@@ -132,6 +134,5 @@ func ReadQueues(route *protocol.TopicRouteData, topic string) []protocol.Message
 	return out
 }
 
-func isNoRoute(err error) bool {
 	return IsCode(err, protocol.RespTopicNotExist) || errors.Is(err, ErrNoBroker)
 }

@@ -56,19 +56,3 @@ func (m *IDMaker) stamp() (ms uint32, n uint16) {
 	m.mu.counter++
 	return uint32(now.Sub(m.mu.monthStart).Milliseconds()), n
 }
-
-// IDTime is when a client id was made, to the millisecond, found by the month that now is in: ids of the month before are told
-// by lying in the future. ok is false for a text that is no client id.
-func IDTime(id string, now time.Time) (made time.Time, ok bool) {
-	raw, err := hex.DecodeString(id)
-	if err != nil || len(raw) != 16 && len(raw) != 28 {
-		return time.Time{}, false
-	}
-	ms := time.Duration(binary.BigEndian.Uint32(raw[len(raw)-6:])) * time.Millisecond
-	y, mon, _ := now.Date()
-	start := time.Date(y, mon, 1, 0, 0, 0, 0, now.Location())
-	if made = start.Add(ms); made.After(now) {
-		made = start.AddDate(0, -1, 0).Add(ms)
-	}
-	return made, true
-}
