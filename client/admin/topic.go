@@ -133,6 +133,3 @@ func ReadQueues(route *protocol.TopicRouteData, topic string) []protocol.Message
 	slices.SortFunc(out, protocol.MessageQueue.Compare)
 	return out
 }
-
-	return IsCode(err, protocol.RespTopicNotExist) || errors.Is(err, ErrNoBroker)
-}
