@@ -353,7 +353,9 @@ type refused struct {
 	text string
 }
 
-func (r *refused) Error() string { return fmt.Sprintf("code %d %s, go on at %d", r.code, r.text, r.next) }
+func (r *refused) Error() string {
+	return fmt.Sprintf("code %d %s, go on at %d", r.code, r.text, r.next)
+}
 
 func movedTo(err error) (int64, bool) {
 	var r *refused
