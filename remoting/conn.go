@@ -62,6 +62,8 @@ type conn struct {
 		sync.Mutex
 		state    connState
 		reason   CloseReason
+		aborted  bool // output is given up
+		linger   bool // closing: whoever writes the last output closes the link
 		corked   int
 		flushing bool
 		q        []chunk
@@ -250,22 +252,30 @@ func (c *conn) Invoke(ctx context.Context, cmd *protocol.Command) (*protocol.Com
 	}
 }
 
-// Close ends the connection. Only the first reason counts.
+// Close ends the connection. Only the first reason counts. Output that waits is still sent, unless the reason is that
+// this does not work or does not matter; the connection is closed when that is done.
 func (c *conn) Close(reason CloseReason) {
+	abort := reason == ClosedSlowPeer || reason == ClosedOverload || reason == ClosedIOError
 	c.mu.Lock()
 	if c.mu.state != stateOpen {
+		aborted := c.mu.aborted
+		c.mu.aborted = aborted || abort
 		c.mu.Unlock()
+		if abort && !aborted {
+			c.out().close(true)
+		}
 		return
 	}
-	c.mu.state, c.mu.reason = stateClosing, reason
-	inBurst := c.mu.corked > 0
+	c.mu.state, c.mu.reason, c.mu.aborted = stateClosing, reason, abort
+	c.mu.linger = !abort && (c.mu.corked > 0 || c.mu.bytes > 0)
+	linger, corked := c.mu.linger, c.mu.corked > 0
 	c.wakeReaderLocked()
 	c.mu.Unlock()
-	abort := reason == ClosedSlowPeer || reason == ClosedOverload || reason == ClosedIOError
-	if !abort && !inBurst {
+	if !linger {
+		c.out().close(abort)
+	} else if !corked {
 		c.flush()
 	}
-	c.out().close(abort)
 }
 
 // finish is the end, called once by the transport when no read runs any more.

@@ -153,11 +153,11 @@ func (k *core) monitor(ctx context.Context) {
 		if idle {
 			lastIdle = now
 			k.closeIdle(conns, now)
-		}
-		if now.Sub(lastEpoch) >= inFlightEpoch {
-			lastEpoch = now
-			for _, c := range conns {
-				c.newEpoch()
+			if now.Sub(lastEpoch) >= inFlightEpoch {
+				lastEpoch = now
+				for _, c := range conns {
+					c.newEpoch()
+				}
 			}
 		}
 		clear(conns)
@@ -209,7 +209,8 @@ func (k *core) closeIdle(conns []*conn, now time.Time) {
 	}
 	limit := now.Add(-k.lim.IdleTimeout).UnixMilli()
 	for _, c := range conns {
-		if c.active.Load() < limit {
+		waits := c.readDue.Load() != 0 || c.writeDue.Load() != 0 // has a limit of its own
+		if !waits && c.active.Load() < limit {
 			c.Close(ClosedIdle)
 		}
 	}

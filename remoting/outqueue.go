@@ -69,7 +69,10 @@ func (c *conn) cork() {
 
 func (c *conn) uncork() {
 	c.mu.Lock()
-	c.mu.corked--
+	if c.mu.corked--; c.mu.corked > 0 {
+		c.mu.Unlock()
+		return
+	}
 	c.flushLocked()
 }
 
@@ -100,8 +103,20 @@ func (c *conn) flushLocked() {
 		}
 		c.mu.spare = batch[:0]
 	}
+	c.flushedLocked()
+}
+
+// flushedLocked is the end of a flusher's work. It releases the lock, and closes the link if that waited for this.
+func (c *conn) flushedLocked() {
 	c.countLocked()
+	last := c.mu.linger && c.mu.corked == 0 && !c.mu.flushing && len(c.mu.q) == 0
+	if last {
+		c.mu.linger = false
+	}
 	c.mu.Unlock()
+	if last {
+		c.out().close(false)
+	}
 }
 
 // writeNow sends chunks without waiting. rest is what the peer did not take.
@@ -138,12 +153,16 @@ func (c *conn) sentLocked(n int) {
 // to the garbage collector: the transport may still look at them.
 func (c *conn) failLocked(err error) {
 	c.countLocked()
+	c.mu.linger = false
+	c.mu.aborted = true
+	c.wakeReaderLocked()
 	c.mu.Unlock()
 	if errors.Is(err, ErrClosed) {
 		c.Close(ClosedByPeer)
 	} else {
 		c.Close(ClosedIOError)
 	}
+	c.out().close(true)
 }
 
 // drainLocked starts the goroutine that waits for the peer, and releases the lock. mu.flushing stays set until it ends.
@@ -181,16 +200,15 @@ func (c *conn) drain(work []chunk) {
 		c.mu.Unlock()
 	}
 	c.mu.flushing = false
-	c.countLocked()
-	c.mu.Unlock()
+	c.flushedLocked()
 }
 
 func (c *conn) drainChunk(b []byte) error {
 	for len(b) > 0 {
 		n := min(len(b), drainPiece)
-		done := c.due(&c.writeDue, c.core.lim.WriteTimeout)
+		c.due(&c.writeDue, c.core.lim.WriteTimeout)
 		err := c.out().write(b[:n])
-		done()
+		c.undue(&c.writeDue)
 		if err != nil {
 			return err
 		}
@@ -201,4 +219,21 @@ func (c *conn) drainChunk(b []byte) error {
 		c.mu.Unlock()
 	}
 	return nil
+}
+
+// awaitSent waits until all output is written or given up.
+func (c *conn) awaitSent() {
+	for {
+		c.mu.Lock()
+		if c.mu.aborted || c.mu.state == stateDead || c.mu.bytes == 0 {
+			c.mu.Unlock()
+			return
+		}
+		if c.mu.room == nil {
+			c.mu.room = make(chan struct{})
+		}
+		room := c.mu.room
+		c.mu.Unlock()
+		<-room
+	}
 }

@@ -48,7 +48,8 @@ func (c *conn) preface(in input) (nextStep, error) {
 
 // proxyHeader takes a PROXY header and the client's address from it.
 func (c *conn) proxyHeader(in input) error {
-	defer c.due(&c.readDue, c.core.lim.HandshakeTimeout)()
+	c.due(&c.readDue, c.core.lim.HandshakeTimeout)
+	defer c.undue(&c.readDue)
 	for n := min(max(in.Len(), 1), proxyV1Max); ; {
 		b, err := in.Peek(n)
 		if err != nil {

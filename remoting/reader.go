@@ -135,7 +135,8 @@ func (c *conn) cut(in input, b *burst) error {
 
 // await waits for the rest of the frame at the front of in: its length word if need is 0, else all of its need bytes.
 func (c *conn) await(in input, b *burst, need int) error {
-	defer c.due(&c.readDue, c.core.lim.ReadTimeout+time.Duration(need/bytesASecond)*time.Second)()
+	c.due(&c.readDue, c.core.lim.ReadTimeout+time.Duration(need/bytesASecond)*time.Second)
+	defer c.undue(&c.readDue)
 	if need == 0 {
 		_, err := in.Peek(4)
 		return err
@@ -145,14 +146,15 @@ func (c *conn) await(in input, b *burst, need int) error {
 	return err
 }
 
-// due lets the monitor close the connection if the returned function is not called in time.
-func (c *conn) due(at *atomic.Int64, d time.Duration) (done func()) {
+// due lets the monitor close the connection if undue is not called in time.
+func (c *conn) due(at *atomic.Int64, d time.Duration) {
 	at.Store(c.core.now.Load() + d.Milliseconds())
 	c.core.watched.Add(1)
-	return func() {
-		at.Store(0)
-		c.core.watched.Add(-1)
-	}
+}
+
+func (c *conn) undue(at *atomic.Int64) {
+	at.Store(0)
+	c.core.watched.Add(-1)
 }
 
 // serve hands a burst to the handler and flushes its replies.

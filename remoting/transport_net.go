@@ -38,6 +38,7 @@ func serveNet(c *conn, nc net.Conn, server bool) error {
 		defer l.close(true)
 		if !server || c.netPreface(in, l) {
 			c.readLoop(in)
+			c.awaitSent() // a peer that only closed its sending side still gets its replies
 		}
 	})
 	if err != nil {
@@ -90,21 +91,23 @@ func (l *netLink) buffered() int { return int(l.in.size.Load()) }
 
 func (l *netLink) close(bool) { l.once.Do(func() { l.nc.Close() }) }
 
-// netInput buffers a net.Conn for reading. It grows with what has arrived and no further.
+// netInput buffers a reader. It grows with what has arrived and no further.
 type netInput struct {
-	nc   net.Conn
+	src  io.Reader
 	buf  []byte
 	r, w int          // unread bytes are buf[r:w]
 	free int          // buf[:free] was released
+	full bool         // the last read filled the buffer
 	size atomic.Int64 // w-r, for the monitor
 }
 
 const (
 	netInputMin  = 4 << 10
+	netInputRead = 64 << 10  // how far an empty buffer grows when reads fill it
 	netInputKept = 256 << 10 // a drained buffer above this is dropped
 )
 
-func newNetInput(nc net.Conn) *netInput { return &netInput{nc: nc} }
+func newNetInput(src io.Reader) *netInput { return &netInput{src: src} }
 
 func (in *netInput) Len() int { return in.w - in.r }
 
@@ -140,8 +143,9 @@ func (in *netInput) Release() error {
 func (in *netInput) fill(n int) error {
 	for in.w-in.r < n {
 		in.room()
-		k, err := in.nc.Read(in.buf[in.w:])
+		k, err := in.src.Read(in.buf[in.w:])
 		in.w += k
+		in.full = in.w == len(in.buf)
 		in.size.Store(int64(in.w - in.r))
 		if err != nil && in.w-in.r < n {
 			return err
@@ -150,18 +154,23 @@ func (in *netInput) fill(n int) error {
 	return nil
 }
 
-// room makes space behind w. Bytes that are in use (taken but not released) keep their place.
+// room makes space behind w. Bytes that are in use (taken but not released) keep their place. The buffer doubles, up to
+// netInputRead, while reads fill it, and beyond that only for what is unread.
 func (in *netInput) room() {
-	if in.w < len(in.buf) {
-		return
-	}
 	unread := in.buf[in.r:in.w]
-	if in.free == in.r && in.r >= len(in.buf)/2 && in.r > 0 {
+	size := max(netInputMin, 2*len(unread))
+	if in.full {
+		size = max(size, min(2*len(in.buf), netInputRead))
+	}
+	switch {
+	case in.w < len(in.buf) && (in.w > 0 || size <= len(in.buf)):
+	case in.free == in.r && size <= len(in.buf):
 		in.w = copy(in.buf, unread)
 		in.r, in.free = 0, 0
-		return
+	default:
+		buf := make([]byte, size)
+		in.w = copy(buf, unread)
+		in.buf, in.r, in.free = buf, 0, 0
 	}
-	buf := make([]byte, max(netInputMin, 2*len(unread)))
-	in.w = copy(buf, unread)
-	in.buf, in.r, in.free = buf, 0, 0
+	in.full = false
 }

@@ -67,12 +67,14 @@ func (c *conn) serveTLS(under link) error {
 	c.pre = prefacePlain
 	c.core.open(c)
 	c.readLoop(in)
+	c.awaitSent()
 	c.Close(ClosedByPeer)
 	return ErrClosed
 }
 
 func (c *conn) handshake(tc *tls.Conn) error {
-	defer c.due(&c.readDue, c.core.lim.HandshakeTimeout)()
+	c.due(&c.readDue, c.core.lim.HandshakeTimeout)
+	defer c.undue(&c.readDue)
 	return tc.Handshake()
 }
 
