@@ -40,7 +40,7 @@ func (e *RegisterError) Error() string {
 func (e *RegisterError) Unwrap() error { return e.Err }
 
 // CheckRegisterCRC compares a register body, exactly as sent, with the header's bodyCrc32; 0 means unchecked.
-// The error's text is Java's.
+// The error is a *RegisterError whose Reason is Java's remark.
 func CheckRegisterCRC(body []byte, crc int32) error {
 	if crc != 0 && BodyCRC(body) != crc {
 		return &RegisterError{Reason: "crc32 not match"}

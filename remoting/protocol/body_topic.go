@@ -77,16 +77,14 @@ func cloneMap[K comparable, V any](m map[K]V) map[K]V {
 // TopicConfigAndQueueMapping is the reply of GET_TOPIC_CONFIG.
 type TopicConfigAndQueueMapping struct {
 	TopicConfig
-	MappingDetail *TopicQueueMappingDetail
-}
-
-type topicAndMapping struct {
 	MappingDetail *TopicQueueMappingDetail `json:"mappingDetail,omitempty"`
 }
 
 // UnmarshalJSON reads a topic with its mapping.
 func (c *TopicConfigAndQueueMapping) UnmarshalJSON(b []byte) error {
-	var m topicAndMapping
+	var m struct {
+		MappingDetail *TopicQueueMappingDetail `json:"mappingDetail"`
+	}
 	if err := json.Unmarshal(b, &m); err != nil {
 		return err
 	}
@@ -99,21 +97,7 @@ func (c *TopicConfigAndQueueMapping) UnmarshalJSON(b []byte) error {
 }
 
 // MarshalJSON writes the mapping among the topic's members.
-func (c TopicConfigAndQueueMapping) MarshalJSON() ([]byte, error) {
-	t := c.TopicConfig
-	if c.MappingDetail != nil {
-		b, err := MarshalFast(c.MappingDetail)
-		if err != nil {
-			return nil, err
-		}
-		t.Unknown = cloneMap(t.Unknown)
-		if t.Unknown == nil {
-			t.Unknown = map[string]json.RawMessage{}
-		}
-		t.Unknown["mappingDetail"] = b
-	}
-	return MarshalFast(t)
-}
+func (c TopicConfigAndQueueMapping) MarshalJSON() ([]byte, error) { return MarshalFast(c) }
 
 // CreateTopicListRequestBody is the body of UPDATE_AND_CREATE_TOPIC_LIST.
 type CreateTopicListRequestBody struct {

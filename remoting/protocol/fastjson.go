@@ -267,7 +267,7 @@ func (n *normalizer) number() error {
 		return nil
 	}
 	token = bytes.TrimRight(token, "LSBFD")
-	if bytes.HasPrefix(token, []byte(".")) {
+	if len(token) > 1 && token[0] == '.' {
 		token = append([]byte("0"), token...)
 	}
 	token = bytes.TrimSuffix(token, []byte("."))
