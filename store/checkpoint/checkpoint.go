@@ -8,7 +8,8 @@
 //	16      indexMsgTimestamp    store time (ms) of the last entry of the last full index file
 //	24      masterFlushedOffset  log position
 //	32      confirmPhyOffset     log position
-//	40      logicsPhyOffset      log position below which all consume queue units are synced (Java since 5.4 or so)
+//	40      logicsPhyOffset      log position below which all consume queue units are synced; Java 5.5.0 writes the position
+//	                             of the last such record, older versions nothing
 //
 // Older Java versions know a beginning of these and leave the rest alone, as do we. All of it lies in one sector, which a
 // disk writes whole or not at all, so the file needs no second copy.
