@@ -121,6 +121,9 @@ func Dial(t testing.TB, addr netip.AddrPort) *Client {
 	return c
 }
 
+// With is the same client for another test, as inside of Fuzz.
+func (c *Client) With(t testing.TB) *Client { return &Client{t: t, Conn: c.Conn, Pushes: c.Pushes} }
+
 type pushes chan *protocol.Command
 
 func (p pushes) ServeBurst(_ remoting.Conn, reqs []*protocol.Command) {
@@ -147,6 +150,26 @@ func (c *Client) Do(cmd *protocol.Command) *protocol.Command {
 		c.t.Fatalf("request %d: %v", cmd.Code, err)
 	}
 	return r
+}
+
+// Burst sends requests in one go and returns the replies in the order of the requests, whatever the order they came in.
+func (c *Client) Burst(reqs ...*protocol.Command) []*protocol.Command {
+	c.t.Helper()
+	replies := make([]*protocol.Command, len(reqs))
+	errs := make([]error, len(reqs))
+	ctx, cancel := context.WithTimeout(context.Background(), Wait)
+	defer cancel()
+	var wg sync.WaitGroup
+	for i, req := range reqs {
+		wg.Go(func() { replies[i], errs[i] = c.Conn.Invoke(ctx, req) })
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			c.t.Fatalf("request %d of %d: %v", i, len(reqs), err)
+		}
+	}
+	return replies
 }
 
 // Must is Call that fails the test unless the reply is a success, and decodes its header into out unless that is nil.
