@@ -28,7 +28,7 @@ func Main(ctx context.Context, env Env) int {
 		SilenceUsage: true, SilenceErrors: true}
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.SetArgs(env.Args)
+	root.SetArgs(append([]string{}, env.Args...)) // never nil, which cobra takes for os.Args
 	failed := false
 	root.AddCommand(
 		modeCommand(&env, &failed, "send", "Send messages as fast as the broker takes them, or at a rate", 8, 64),

@@ -292,12 +292,13 @@ func (r *run) watch(done <-chan struct{}) {
 			return
 		}
 		now := r.meter.snapshot(r.clock.Now())
-		if r.cfg.Warmup > 0 && r.base.Load() == nil && now.at.Sub(begin) >= r.cfg.Warmup {
+		warm := r.base.Load() == nil
+		if r.cfg.Warmup > 0 && warm && now.at.Sub(begin) >= r.cfg.Warmup {
 			r.base.Store(now)
 		}
 		if r.cfg.Interval > 0 {
 			every = r.cfg.Interval
-			fmt.Fprintln(r.out, intervalLine(now.at.Sub(begin), last, now, r.base.Load() == nil))
+			fmt.Fprintln(r.out, intervalLine(now.at.Sub(begin), last, now, warm))
 		}
 		last = now
 	}
