@@ -74,10 +74,10 @@ type conn struct {
 		cmd      protocol.Command // scratch, so that replies do not allocate
 		hdr      []byte           // scratch of sendBody
 
-		inFlight      int // requests without reply; some are never answered
-		inFlightFloor int // the least of the last epoch: what is never answered
-		inFlightMin   int // the least of this epoch so far
-		answered      int // replies that core.inFlight does not know yet
+		inFlight        int // requests without reply; some are never answered
+		inFlightFloor   int // the least of the last epoch: what is never answered, and does not count
+		inFlightMin     int // the least of this epoch so far
+		inFlightCounted int // what core.inFlight has of this connection
 	}
 }
 
@@ -291,8 +291,7 @@ func (c *conn) finish() {
 	}
 	c.mu.q, c.mu.bytes = nil, 0
 	c.wakeReaderLocked()
-	c.mu.answered += c.mu.inFlight
-	c.mu.inFlight = 0
+	c.mu.inFlight, c.mu.inFlightFloor = 0, 0
 	c.countLocked()
 	c.mu.Unlock()
 	c.pending.failAll()

@@ -17,7 +17,7 @@ import (
 // Stats are counters of a server or client since its start, and gauges.
 type Stats struct {
 	Conns      int   // open now
-	InFlight   int64 // requests without reply now; requests that are never answered count too
+	InFlight   int64 // requests without reply now; those of more than an epoch ago, which never get one, are left out
 	OutBytes   int64 // output now that waits for slow peers
 	Requests   int64
 	Bursts     int64 // ServeBurst calls; Requests/Bursts says how well reads gather

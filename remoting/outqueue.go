@@ -46,11 +46,18 @@ func (c *conn) countLocked() {
 		c.mu.counted = c.mu.bytes
 		c.core.outTotal.Add(int64(d))
 	}
-	if n := c.mu.answered; n != 0 {
-		c.mu.answered = 0
-		c.core.inFlight.Add(int64(-n))
-		c.core.progress()
+	c.countInFlightLocked()
+	c.core.progress()
+}
+
+// countInFlightLocked brings the total of the core up to date and returns both numbers.
+func (c *conn) countInFlightLocked() (own int, all int64) {
+	own = c.mu.inFlight - c.mu.inFlightFloor
+	if d := own - c.mu.inFlightCounted; d != 0 {
+		c.mu.inFlightCounted = own
+		return own, c.core.inFlight.Add(int64(d))
 	}
+	return own, c.core.inFlight.Load()
 }
 
 func (c *conn) wakeReaderLocked() {

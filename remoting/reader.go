@@ -191,9 +191,8 @@ func (c *conn) admit(reqs []*protocol.Command) []*protocol.Command {
 	}
 	c.mu.Lock()
 	c.mu.inFlight += n
-	own := c.mu.inFlight - c.mu.inFlightFloor
+	own, all := c.countInFlightLocked()
 	c.mu.Unlock()
-	all := k.inFlight.Add(int64(n))
 	switch {
 	case k.draining.Load():
 		return c.refuse(reqs, goAway)
@@ -243,8 +242,8 @@ func (c *conn) refuse(reqs []*protocol.Command, why func(*protocol.Command) *Rep
 func (c *conn) answeredLocked() {
 	if c.mu.inFlight > 0 {
 		c.mu.inFlight--
-		c.mu.answered++
 		c.mu.inFlightMin = min(c.mu.inFlightMin, c.mu.inFlight)
+		c.mu.inFlightFloor = min(c.mu.inFlightFloor, c.mu.inFlight)
 	}
 }
 
@@ -252,6 +251,7 @@ func (c *conn) answeredLocked() {
 func (c *conn) newEpoch() {
 	c.mu.Lock()
 	c.mu.inFlightFloor, c.mu.inFlightMin = c.mu.inFlightMin, c.mu.inFlight
+	c.countInFlightLocked()
 	c.mu.Unlock()
 }
 

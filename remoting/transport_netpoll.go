@@ -3,12 +3,18 @@ package remoting
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync"
 	"syscall"
 
 	"github.com/cloudwego/netpoll"
 )
+
+// netpoll writes what peers do wrong to stderr; what matters of it is logged here.
+func init() {
+	_ = netpoll.Configure(netpoll.Config{LoggerOutput: io.Discard, LoadBalance: netpoll.RoundRobin})
+}
 
 // netpollLink is a socket served by netpoll. Of netpoll it uses the poller, the input buffer and the waiting for room;
 // output normally goes straight to the socket, which saves netpoll's buffer, and never waits.
