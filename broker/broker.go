@@ -48,6 +48,7 @@ type Broker struct {
 	turn       atomic.Uint32 // queues picked for senders that name none
 	live       atomic.Bool   // everything that arrivals go to is there
 
+	admin   adminState
 	levels  *delay.Levels
 	topics  *topic.Table
 	groups  *group.Table
@@ -91,6 +92,7 @@ func New(o Options) (*Broker, error) {
 	first.derive()
 	b.current.Store(first)
 	b.makeTables()
+	b.UseConfig(conf.NewLive(conf.BrokerProcess{Broker: o.Broker, Store: o.Store, Server: o.Server}))
 	b.sender = newSender(b, levels)
 	b.puller = &puller{b: b}
 	return b, nil
@@ -161,6 +163,18 @@ func (b *Broker) Addr() netip.AddrPort {
 	}
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
+
+// FastAddr is the address of the second port; valid after Start.
+func (b *Broker) FastAddr() netip.AddrPort {
+	a, err := netip.ParseAddrPort(b.server.FastAddr().String())
+	if err != nil {
+		return netip.AddrPort{}
+	}
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}
+
+// Held is the number of pulls that wait for messages.
+func (b *Broker) Held() int { return b.held.Len() }
 
 // Self is brokerIP1:port, the address that clients are told; valid after Start.
 func (b *Broker) Self() netip.AddrPort { return b.settings().self }

@@ -17,6 +17,7 @@ func (b *Broker) routes() ([]remoting.Route, error) {
 		b.clientRoutes(),
 		b.offsetRoutes(),
 		b.lockRoutes(),
+		b.adminRoutes(),
 	)
 	seen := make(map[protocol.RequestCode]bool, len(table))
 	for _, r := range table {

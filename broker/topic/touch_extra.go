@@ -1,0 +1,9 @@
+package topic
+
+import "github.com/seedmq/seedmq/remoting/protocol"
+
+// Touch moves the data version although no topic changed: NameServers look at a registration only when the version is new, and
+// the broker's permission, which goes into what is registered, is none of the topics'.
+func (t *Table) Touch() error {
+	return t.change(func(map[string]*Entry) []string { return []string{protocol.TopicSchedule} })
+}
