@@ -66,7 +66,7 @@ type Broker struct {
 	CompressedRegister bool `conf:"compressedRegister" default:"false" live:"true"`
 	// ForceRegister: Register every period even when the topic table did not change.
 	ForceRegister bool `conf:"forceRegister" default:"true" live:"true"`
-	// RegisterNameServerPeriod: Register period; clamped to 10000..60000. Unit: ms.
+	// RegisterNameServerPeriod: Register period. Unit: ms.
 	RegisterNameServerPeriod int `conf:"registerNameServerPeriod" default:"30000" clamp:"10000..60000" live:"true"`
 	// UpdateNameServerAddrPeriod: Period of re-reading the NameServer address list. Unit: ms.
 	UpdateNameServerAddrPeriod int `conf:"updateNameServerAddrPeriod" default:"120000"`

@@ -158,6 +158,5 @@ func (a *applier) summarise() {
 		return
 	}
 	a.problems = append(a.problems, Problem{File: a.src.Path, Text: fmt.Sprintf(
-		"%d keys accepted and ignored, they only matter to the Java implementation or were never read: %s",
-		len(a.ignored), strings.Join(a.ignored, ", "))})
+		"accepted and ignored, because only the Java implementation reads them, or nobody does: %s", strings.Join(a.ignored, ", "))})
 }

@@ -113,7 +113,7 @@ func TestApplyKeysNobodyReads(t *testing.T) {
 		"timerWheelEnable=true",
 	}, "\n"))
 	want := []string{
-		`broker.conf: 2 keys accepted and ignored, they only matter to the Java implementation or were never read: mapedFileSizeCommitLog (use mappedFileSizeCommitLog), adminBrokerThreadPoolNums`,
+		`broker.conf: accepted and ignored, because only the Java implementation reads them, or nobody does: mapedFileSizeCommitLog (use mappedFileSizeCommitLog), adminBrokerThreadPoolNums`,
 		`broker.conf:1: brokerNme: unknown key, did you mean brokerName?`,
 		`broker.conf:4: enablePropertyFilter: given again in line 5, which counts`,
 		`broker.conf:5: enablePropertyFilter: has no effect in this version`,

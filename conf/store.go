@@ -12,9 +12,9 @@ type Store struct {
 	MappedFileSizeConsumeQueue int `conf:"mappedFileSizeConsumeQueue" default:"6000000"`
 	// FlushIntervalCommitLog: Period of asynchronous commit log flush. Unit: ms.
 	FlushIntervalCommitLog int `conf:"flushIntervalCommitLog" default:"500" important:"true"`
-	// DiskSpaceWarningLevelRatio: Stop writes above this disk use; clamped to 35..90. Unit: %.
+	// DiskSpaceWarningLevelRatio: Stop writes above this disk use Unit: %.
 	DiskSpaceWarningLevelRatio int `conf:"diskSpaceWarningLevelRatio" default:"90" clamp:"35..90" live:"true"`
-	// DiskSpaceCleanForciblyRatio: Delete files at once above this disk use; clamped to 30..85. Unit: %.
+	// DiskSpaceCleanForciblyRatio: Delete files at once above this disk use Unit: %.
 	DiskSpaceCleanForciblyRatio int `conf:"diskSpaceCleanForciblyRatio" default:"85" clamp:"30..85" live:"true"`
 	// FlushIntervalConsumeQueue: Period of consume queue flush. Unit: ms.
 	FlushIntervalConsumeQueue int `conf:"flushIntervalConsumeQueue" default:"1000"`
@@ -22,7 +22,7 @@ type Store struct {
 	CleanResourceInterval int `conf:"cleanResourceInterval" default:"10000"`
 	// DeleteWhen: Hours of the day at which expired files are deleted, for example 04 or 04;16. Unit: hour;hour.
 	DeleteWhen string `conf:"deleteWhen" default:"04" live:"true" important:"true"`
-	// DiskMaxUsedSpaceRatio: Start deleting expired files above this disk use; clamped to 10..95. Unit: %.
+	// DiskMaxUsedSpaceRatio: Start deleting expired files above this disk use Unit: %.
 	DiskMaxUsedSpaceRatio int `conf:"diskMaxUsedSpaceRatio" default:"75" clamp:"10..95" live:"true"`
 	// FileReservedTime: Age after which commit log files expire. Unit: hours.
 	FileReservedTime int `conf:"fileReservedTime" default:"72" live:"true" important:"true"`

@@ -4,6 +4,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -89,6 +90,11 @@ func Wait(log *xlog.Logger, reload func(), services ...Service) int {
 	return stop(log, sig, services)
 }
 
+// Stop closes services that were started before something else failed.
+func Stop(log *xlog.Logger, services ...Service) {
+	stop(log, nil, services)
+}
+
 func stop(log *xlog.Logger, sig <-chan os.Signal, services []Service) int {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
@@ -130,6 +136,9 @@ func Logger(w io.Writer, level string) (*xlog.Logger, error) {
 	return log, nil
 }
 
+// ErrRefused: the configuration asks for something that is not available, and that a start must not leave out.
+var ErrRefused = errors.New("not started")
+
 // LoadConfig reads the configuration file (path "" = none) over the defaults and logs its problems. Without error the process
 // may go on.
 func LoadConfig[T any](log *xlog.Logger, defaults T, path string, override map[string]string) (*conf.Live[T], error) {
@@ -140,8 +149,7 @@ func LoadConfig[T any](log *xlog.Logger, defaults T, path string, override map[s
 	var refused error
 	for _, p := range problems {
 		if p.Refuse {
-			log.Errorf("%s", p)
-			refused = fmt.Errorf("%s", p)
+			refused = errors.Join(refused, fmt.Errorf("%w: %s", ErrRefused, p))
 			continue
 		}
 		log.Warnf("%s", p)
