@@ -4,6 +4,7 @@ package brokertest
 import (
 	"context"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -185,6 +186,48 @@ func (c *Client) Must(code protocol.RequestCode, h protocol.HeaderEncoder, body 
 		}
 	}
 	return r
+}
+
+// ID is the client id that Heartbeat uses.
+func (c *Client) ID() string { return "client-" + strconv.FormatUint(c.Conn.ID(), 10) }
+
+// Heartbeat registers the client as a push consumer of a group and returns the reply, a success.
+func (c *Client) Heartbeat(group string, subs ...protocol.SubscriptionData) *protocol.Command {
+	c.t.Helper()
+	body, err := protocol.MarshalFast(&protocol.HeartbeatData{ClientID: c.ID(), ConsumerDataSet: []protocol.ConsumerData{{GroupName: group,
+		ConsumeType: protocol.ConsumePassively, MessageModel: protocol.ModelClustering, SubscriptionDataSet: subs}}})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return c.Must(protocol.ReqHeartBeat, nil, body, nil)
+}
+
+// Push waits for the next request from the broker.
+func (c *Client) Push() *protocol.Command {
+	c.t.Helper()
+	select {
+	case p := <-c.Pushes:
+		return p
+	case <-time.After(Wait):
+		c.t.Fatal("the broker pushed nothing")
+		return nil
+	}
+}
+
+// Until waits until ok gives no error; it fails the test with the last one.
+func Until(t testing.TB, what string, ok func() error) {
+	t.Helper()
+	deadline := time.Now().Add(Wait)
+	for {
+		err := ok()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // SendHeader is the header of an ordinary send.
