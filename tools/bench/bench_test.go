@@ -179,11 +179,9 @@ func TestSendThenConsume(t *testing.T) {
 			if code != 0 || r.Messages != 1200 || len(r.Errors) != 0 || r.Rate <= 0 || r.P50 <= 0 || r.Max < r.P50 {
 				t.Fatalf("exit %d, %+v, %s", code, r, errs)
 			}
-			if got := b.stored(); got["Load0"]+got["Load1"] != 1200 || got["Load0"] < 200 || b.topics["Load1"] != 3 {
-				t.Errorf("stored %v, topics %v", got, b.topics)
-			}
-			if b.binary != slices.Contains(extra, "--binary-header") {
-				t.Errorf("binary header: %v", b.binary)
+			got := b.summary()
+			if n := got.stored["Load0"]; n+got.stored["Load1"] != 1200 || n < 200 || got.topics["Load1"] != 3 || got.binary != slices.Contains(extra, "--binary-header") {
+				t.Errorf("%+v", got)
 			}
 			code, r, errs = runMode(t, "consume", "-b", b.addr, "--topics", "2", "-t", "Load", "-q", "3", "--groups", "2", "--conns", "2", "-i", "0")
 			if code != 0 || r.Messages != 2400 || r.MBPerSec <= 0 {
@@ -196,8 +194,8 @@ func TestSendThenConsume(t *testing.T) {
 func TestOneWay(t *testing.T) {
 	b := startFake(t)
 	code, r, errs := runMode(t, "send", "-b", b.addr, "--oneway", "--conns", "2", "-m", "500", "-i", "0", "-s", "10")
-	if code != 0 || r.Messages != 500 || b.oneway != 500 || b.stored()["BenchTopic"] != 500 {
-		t.Errorf("exit %d, %+v, %s; the broker saw %d", code, r, errs, b.oneway)
+	if got := b.summary(); code != 0 || r.Messages != 500 || got.oneway != 500 || got.stored["BenchTopic"] != 500 {
+		t.Errorf("exit %d, %+v, %s; the broker saw %+v", code, r, errs, got)
 	}
 }
 
@@ -211,7 +209,9 @@ func TestE2E(t *testing.T) {
 
 func TestErrorsAreCountedByCode(t *testing.T) {
 	b := startFake(t)
+	b.mu.Lock()
 	b.refuse = 7
+	b.mu.Unlock()
 	code, r, _ := runMode(t, "send", "-b", b.addr, "--conns", "1", "-m", "100", "-i", "0")
 	if code != 1 || r.Messages != 93 || len(r.Errors) != 1 {
 		t.Fatalf("exit %d, %+v", code, r)

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -16,17 +17,14 @@ import (
 type fakeBroker struct {
 	addr string
 
-	mu      sync.Mutex
-	topics  map[string]int32
-	groups  map[string]bool
-	queues  map[protocol.MessageQueue][][]byte // records
-	held    map[protocol.MessageQueue][]held
-	sends   []protocol.SendMessageV2RequestHeader // of the first requests
-	oneway  int
-	refuse  int  // so many sends are answered SYSTEM_BUSY
-	deaf    bool // sends are not answered
-	binary  bool // a binary header was seen
-	maxHold int64
+	mu     sync.Mutex
+	topics map[string]int32
+	groups map[string]bool
+	queues map[protocol.MessageQueue][][]byte // records
+	held   map[protocol.MessageQueue][]held
+	oneway int
+	refuse int  // so many sends are answered SYSTEM_BUSY
+	binary bool // a binary header was seen
 }
 
 type held struct {
@@ -102,9 +100,6 @@ func (b *fakeBroker) send(c remoting.Conn, req *protocol.Command) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.sends) < 100 {
-		b.sends = append(b.sends, h)
-	}
 	b.binary = b.binary || req.Serialize == protocol.SerializeRocketMQ
 	if req.IsOneway() {
 		b.oneway++
@@ -125,9 +120,7 @@ func (b *fakeBroker) send(c remoting.Conn, req *protocol.Command) {
 	} else {
 		b.put(q, req.Body, h.Properties)
 	}
-	if !b.deaf {
-		c.Reply(req, &remoting.Reply{Header: &protocol.SendMessageResponseHeader{MsgID: "x", QueueID: h.QueueID, QueueOffset: int64(first)}})
-	}
+	c.Reply(req, &remoting.Reply{Header: &protocol.SendMessageResponseHeader{MsgID: "x", QueueID: h.QueueID, QueueOffset: int64(first)}})
 	for _, p := range b.held[q] {
 		b.answer(p.c, p.req)
 	}
@@ -189,13 +182,20 @@ func (b *fakeBroker) maxOffset(c remoting.Conn, req *protocol.Command) {
 	c.Reply(req, &remoting.Reply{Header: &protocol.QueryConsumerOffsetResponseHeader{Offset: int64(max)}})
 }
 
-// stored counts messages, by topic.
-func (b *fakeBroker) stored() map[string]int {
+// summary is what the broker has seen.
+type summary struct {
+	stored map[string]int // messages by topic
+	topics map[string]int32
+	oneway int
+	binary bool
+}
+
+func (b *fakeBroker) summary() summary {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := map[string]int{}
+	out := summary{stored: map[string]int{}, topics: maps.Clone(b.topics), oneway: b.oneway, binary: b.binary}
 	for q, recs := range b.queues {
-		out[q.Topic] += len(recs)
+		out.stored[q.Topic] += len(recs)
 	}
 	return out
 }

@@ -194,9 +194,12 @@ func (s *sender) flushOneWay() {
 	t := s.run.clock.NewTimer(drainTimeout)
 	defer t.Stop()
 	select {
-	case <-s.flushed:
 	case <-s.gone:
-		s.run.meter.broken("connection", 1, "closed before all one-way requests were read")
+		select {
+		case <-s.flushed: // the reader has ended because it has what it waited for
+		default:
+			s.run.meter.broken("connection", 1, "closed before all one-way requests were read")
+		}
 	case <-t.C():
 		s.run.meter.broken("no answer", 1, "the request after the one-way ones")
 	}
