@@ -139,3 +139,10 @@ type QueryResult struct {
 	IndexLastUpdateTime int64 // ms
 	IndexLastUpdatePhys int64
 }
+
+// QueueUnit is one entry of a consume queue.
+type QueueUnit struct {
+	PhysicalOffset int64
+	Size           int32
+	TagsCode       int64
+}

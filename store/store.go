@@ -1,139 +1,149 @@
-// Package store owns a broker's data directory.
 package store
 
 import (
+	"context"
+	"errors"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seedmq/seedmq/conf/clock"
+	"github.com/seedmq/seedmq/conf/run"
 	"github.com/seedmq/seedmq/conf/xlog"
+	"github.com/seedmq/seedmq/store/checkpoint"
+	"github.com/seedmq/seedmq/store/consumequeue"
+	"github.com/seedmq/seedmq/store/fs"
+	"github.com/seedmq/seedmq/store/index"
 )
+
+// logEvery is how often a recurring trouble is written to the log.
+const logEvery = 10 * time.Second
 
 // Options are what a store is opened with. Zero fields get their defaults.
 type Options struct {
 	Root              string // storePathRootDir
 	CommitLogDir      string // storePathCommitLog; default Root/commitlog
 	StoreHost         netip.AddrPort
-	CommitLogFileSize int64
-	QueueFileUnits    int // units of 20 bytes in a consume queue file; default 300,000
-	MaxMessageSize    int
+	CommitLogFileSize int64 // default 1 GiB
+	QueueFileUnits    int   // units of 20 bytes in a consume queue file; default 300,000
+	MaxMessageSize    int   // bytes of a body; default 4 MiB
 	SyncFlush         bool
-	SyncFlushTimeout  time.Duration
-	FlushInterval     time.Duration
-	FileReservedTime  time.Duration
-	DeleteWhen        string // hours, ';' separated
+	SyncFlushTimeout  time.Duration // default 5 s
+	FlushInterval     time.Duration // of the async flush; default 500 ms
+	FileReservedTime  time.Duration // default 72 h
+	DeleteWhen        string        // hours, ';' separated; default "04"
 	IndexEnabled      bool
-	IndexSlots        int
-	IndexEntries      int
-	DiskMaxUsedRatio  float64 // 0.75
-	DiskForcibleRatio float64 // 0.85
-	DiskWarningRatio  float64 // 0.90
+	IndexSlots        int     // default 5,000,000
+	IndexEntries      int     // default 20,000,000
+	DiskMaxUsedRatio  float64 // above it expired files go at any hour; default 0.75
+	DiskForcibleRatio float64 // above it the oldest files go even if not expired; default 0.85
+	DiskWarningRatio  float64 // above it no messages are taken; default 0.90
 	CheckCRCOnRecover bool
 	// OnArrival is called by the dispatcher, in log order, once the messages can be read. It must not block; batch is reused.
 	OnArrival func(batch []Arrival)
 	Clock     clock.Clock
 	Log       *xlog.Logger
+
+	// FS is the file system; default the operating system's.
+	FS fs.FS
+	// Schedule says when expired files are deleted; default: during the hours of DeleteWhen.
+	Schedule Schedule
+	// DelayLevels are the delays of levels 1, 2, …; needed when queues are made again from the log. Default: Java's 18.
+	DelayLevels []time.Duration
+	// FillRate bounds the bytes per second with which files are zeroed ahead under sync flush; default 256 MiB.
+	FillRate int64
+	// NoPrepare turns off making and zeroing files ahead.
+	NoPrepare bool
+	// HotBytes is how far behind the log's end reads go through memory mappings; default a quarter of memory, at most 1 GiB.
+	HotBytes int64
+	// MapBytes bounds the memory mappings; default 256 MiB.
+	MapBytes int64
 }
 
 // Store is an open data directory. All methods are safe for concurrent use.
-type Store struct{}
+type Store struct {
+	o     Options
+	fs    fs.FS
+	group *run.Group
+	lock  interface{ Close() error }
 
-// Open locks the directory and recovers. The caller must Close.
-func Open(o Options) (*Store, error) { return nil, ErrClosed }
+	log      commitLog
+	queues   *queueTable
+	cq       *consumequeue.Set
+	index    *index.Index // nil: not kept
+	check    *checkpoint.File
+	state    writeState
+	confirm  confirmOffset
+	flush    flusher
+	dispatch dispatcher
+	clean    cleaner
+	jan      janitor
+
+	dropped droppedTopics
+	// farBehind is how many bytes behind the log's end a reader counts as slow.
+	farBehind int64
+
+	putTimes, putBytes, putFailures atomic.Int64
+
+	closing sync.Once
+	closed  error // of the first Close
+}
+
+// Open locks the directory and recovers. The caller must Close. ErrLocked when another process has it, ErrUnsupported
+// when it is of another kind or was made with other file sizes; then nothing was changed.
+func Open(o Options) (*Store, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := newStore(o)
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func newStore(o Options) *Store {
+	s := &Store{o: o, fs: o.FS, group: run.NewGroup(), queues: newQueueTable()}
+	s.log.fs, s.log.dir, s.log.fileSize, s.log.hot = o.FS, o.CommitLogDir, o.CommitLogFileSize, o.HotBytes
+	s.log.setList(nil)
+	s.log.prepare = make(chan struct{}, 1)
+	s.state.log = o.Log
+	s.flush.s, s.flush.wake = s, make(chan struct{}, 1)
+	s.dispatch.s, s.dispatch.wake, s.dispatch.scan.l = s, make(chan struct{}, 1), &s.log
+	s.clean.init(s)
+	s.jan.s = s
+	return s
+}
+
+// start launches the goroutines.
+func (s *Store) start() error {
+	parts := map[string]func(context.Context){
+		"store flush": s.flush.run, "store dispatch": s.dispatch.run, "store janitor": s.jan.run, "store clean": s.clean.run,
+	}
+	if !s.o.NoPrepare {
+		parts["store prepare"] = s.prepare
+	}
+	for name, fn := range parts {
+		if err := s.group.Go(name, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Close flushes, lets the dispatcher catch up, and removes the abort file when everything is safe.
-func (s *Store) Close() error { return ErrClosed }
-
-// Batch collects messages to be appended together. It is reused after Reset and belongs to one goroutine.
-type Batch struct{}
-
-// NewBatch returns an empty batch for s.
-func (s *Store) NewBatch() *Batch { return nil }
-
-// Reset empties the batch.
-func (b *Batch) Reset() {}
-
-// Len is the number of messages added.
-func (b *Batch) Len() int { return 0 }
-
-// Add encodes m. On an error (ErrMessageTooLarge) nothing was added.
-func (b *Batch) Add(m *Message) error { return ErrClosed }
-
-// AddGroup encodes ms so that they get consecutive queue offsets in one commit log file: all or none.
-// All must have the same topic and queue.
-func (b *Batch) AddGroup(ms []Message) error { return ErrClosed }
-
-// Result is where message i went, in the order added, after a successful Append.
-func (b *Batch) Result(i int) AppendResult { return AppendResult{} }
-
-// End is the log position after the batch's last record, after a successful Append.
-func (b *Batch) End() int64 { return 0 }
-
-// Append gives positions to all messages of b and writes them with one write. When it returns an error nothing of b is
-// in the log. It does not wait for the disk: see AwaitSafe.
-func (s *Store) Append(b *Batch) error { return ErrClosed }
-
-// AwaitSafe calls done exactly once: with nil when everything below end is as safe as the flush mode (and later the
-// replication) asks for, at once under async flush; with ErrFlushTimeout after the sync flush timeout; with ErrReadOnly
-// when a sync failed. done must not block; it may run on the caller's goroutine.
-func (s *Store) AwaitSafe(end int64, done func(error)) {}
-
-// Get appends records to dst.
-func (s *Store) Get(r *GetRequest, dst []byte) ([]byte, GetResult) { return dst, GetResult{} }
+func (s *Store) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
 
 // Writable says whether appends are taken now, and if not why (ErrReadOnly, ErrDiskFull, ErrClosed).
-func (s *Store) Writable() error { return ErrClosed }
-
-// QueueRange is the first and the next queue offset; ok is false when there is no such queue.
-func (s *Store) QueueRange(topic string, queueID int32) (min, max int64, ok bool) { return 0, 0, false }
-
-// QueueStillInMemory says that the queue starts at 0 and its first message is still recent enough to be read from memory.
-func (s *Store) QueueStillInMemory(topic string, queueID int32) bool { return false }
-
-// OffsetByTime is the queue offset for a store time in ms.
-func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) (int64, error) {
-	return 0, ErrClosed
-}
-
-// StoreTime is the store time in ms of one message of a queue, ErrNotFound when it is not there.
-func (s *Store) StoreTime(topic string, queueID int32, offset int64) (int64, error) {
-	return 0, ErrClosed
-}
-
-// Record appends the record at a log position to dst, ErrNotFound when none starts there.
-func (s *Store) Record(phys int64, dst []byte) ([]byte, error) { return nil, ErrClosed }
-
-// QueueUnit is one entry of a consume queue.
-type QueueUnit struct {
-	PhysicalOffset int64
-	Size           int32
-	TagsCode       int64
-}
-
-// QueueUnits reads up to max units of a queue from offset on.
-func (s *Store) QueueUnits(topic string, queueID int32, offset int64, max int) ([]QueueUnit, error) {
-	return nil, ErrClosed
-}
-
-// QueryKey finds records by key within [begin, end] ms.
-func (s *Store) QueryKey(topic, key string, kind KeyKind, max int, begin, end int64) (QueryResult, error) {
-	return QueryResult{}, ErrClosed
-}
-
-// Topics lists the topics that have consume queues on disk.
-func (s *Store) Topics() []string { return nil }
-
-// Queues lists the queue ids of a topic on disk.
-func (s *Store) Queues(topic string) []int32 { return nil }
-
-// DeleteTopic removes the topic's queues; its records stay in the log until retention removes them.
-func (s *Store) DeleteTopic(topic string) error { return ErrClosed }
-
-// CleanExpiredQueues removes queues whose messages are all gone; keep protects topics.
-func (s *Store) CleanExpiredQueues(keep func(topic string) bool) error { return ErrClosed }
-
-// DeleteExpired runs the commit log cleaner now, without regard to deleteWhen.
-func (s *Store) DeleteExpired() error { return ErrClosed }
+func (s *Store) Writable() error { return s.state.err() }
 
 // Status is a snapshot of the store's figures.
 type Status struct {
@@ -146,4 +156,30 @@ type Status struct {
 }
 
 // Status takes the snapshot.
-func (s *Store) Status() Status { return Status{} }
+func (s *Store) Status() Status {
+	st := Status{
+		MinPhys: s.log.start(), MaxPhys: s.log.end.Load(), FlushedPhys: s.flush.flushed.Load(),
+		ConfirmedPhys: s.confirm.get(), DispatchedPhys: s.dispatch.pos.Load(),
+		PutTimes: s.putTimes.Load(), PutBytes: s.putBytes.Load(), PutFailures: s.putFailures.Load(),
+		EarliestStoreTime: s.earliestStoreTime(),
+	}
+	if u, err := s.fs.Usage(s.log.dir); err == nil {
+		st.DiskRatio, st.DirTotal, st.DirFree = u.UsedRatio, u.Total, u.Free
+	}
+	if u, err := s.fs.Usage(s.o.Root); err == nil {
+		st.QueueDiskRatio = u.UsedRatio
+	}
+	if at := s.log.lockedAt.Load(); at > 0 {
+		st.AppendLockHeldFor = max(s.o.Clock.Now().Sub(time.Unix(0, at)), 0)
+	}
+	return st
+}
+
+// earliestStoreTime is the store time of the oldest record, -1 when there is none.
+func (s *Store) earliestStoreTime() int64 {
+	t, err := s.storeTimeAt(s.log.start())
+	if err != nil {
+		return -1
+	}
+	return t
+}

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/seedmq/seedmq/remoting/protocol"
+)
+
+// keepBuffer is how much of a batch's buffer outlives Reset.
+const keepBuffer = 1 << 20
+
+// Batch collects messages to be appended together. It is reused after Reset and belongs to one goroutine.
+// Messages are encoded as they are added, outside of any lock, into one buffer that Append writes as it is.
+type Batch struct {
+	s       *Store
+	buf     []byte
+	entries []entry
+	hashes  []int32 // of index keys
+	chunks  []chunk // of the last Append
+	last    *queue  // of the last Add: most batches go to one queue
+	end     int64
+}
+
+// entry is one message of a batch.
+type entry struct {
+	q           *queue
+	off         int // in the buffer
+	size        int32
+	group       int32 // how many records from this one on must stay together; 0 within a group
+	storeTime   uint8 // offset of the store time in the record
+	queued      bool
+	delayed     bool  // tagsCode is a delay in ms
+	hashes      int32 // how many of the batch's hashes are this message's
+	tagsCode    int64
+	queueOffset int64
+	phys        int64
+	storedAt    int64
+}
+
+// NewBatch returns an empty batch for s.
+func (s *Store) NewBatch() *Batch { return &Batch{s: s} }
+
+// Reset empties the batch.
+func (b *Batch) Reset() {
+	if cap(b.buf) > keepBuffer {
+		b.buf = nil
+	}
+	b.buf, b.entries, b.hashes, b.last, b.end = b.buf[:0], b.entries[:0], b.hashes[:0], nil, 0
+}
+
+// Len is the number of messages added.
+func (b *Batch) Len() int { return len(b.entries) }
+
+// Add encodes m. On an error (ErrMessageTooLarge) nothing was added.
+func (b *Batch) Add(m *Message) error {
+	if err := b.s.checkMessage(m); err != nil {
+		return err
+	}
+	b.add(m, 1)
+	return nil
+}
+
+// AddGroup encodes ms so that they get consecutive queue offsets in one commit log file: all or none.
+// All must have the same topic and queue.
+func (b *Batch) AddGroup(ms []Message) error {
+	total := int64(0)
+	for i := range ms {
+		m := &ms[i]
+		if err := b.s.checkMessage(m); err != nil {
+			return err
+		}
+		if m.Topic != ms[0].Topic || m.QueueID != ms[0].QueueID {
+			return fmt.Errorf("store: a group for %s queue %d has a message for %s queue %d", ms[0].Topic, ms[0].QueueID, m.Topic, m.QueueID)
+		}
+		total += int64(91 + len(m.Body) + len(m.Topic) + len(m.Properties) + 2*longHost + 1)
+	}
+	if total+blankSize > b.s.o.CommitLogFileSize {
+		return fmt.Errorf("%w: group of %d bytes, a commit log file has %d", ErrMessageTooLarge, total, b.s.o.CommitLogFileSize)
+	}
+	for i := range ms {
+		group := 0
+		if i == 0 {
+			group = len(ms)
+		}
+		b.add(&ms[i], group)
+	}
+	return nil
+}
+
+func (b *Batch) add(m *Message, group int) {
+	q := b.last
+	if q == nil || q.id != m.QueueID || q.topic != m.Topic {
+		q = b.s.queues.get(m.Topic, m.QueueID)
+		b.last = q
+	}
+	host := m.StoreHost
+	if !host.IsValid() {
+		host = b.s.o.StoreHost
+	}
+	e := entry{q: q, off: len(b.buf), group: int32(group), queued: queued(m.SysFlag)}
+	if b.buf == nil {
+		b.buf = make([]byte, 0, 64<<10)
+	}
+	var enc encodedRecord
+	b.buf, enc = appendRecord(b.buf, m, host)
+	e.size, e.storeTime = int32(enc.size), uint8(enc.storeTime)
+	switch {
+	case m.DelayMs > 0 || m.DelayLevel > 0:
+		e.delayed, e.tagsCode = true, m.DelayMs
+	case m.Tags != "":
+		e.tagsCode = protocol.TagsCode(m.Tags)
+	}
+	if b.s.o.IndexEnabled && indexed(m.SysFlag) {
+		n := len(b.hashes)
+		b.hashes = appendKeyHashes(b.hashes, q, m.UniqKey, m.Keys, m.Tags)
+		e.hashes = int32(len(b.hashes) - n)
+	}
+	b.entries = append(b.entries, e)
+}
+
+// checkMessage checks the limits. The error names the one that m breaks.
+func (s *Store) checkMessage(m *Message) error {
+	switch {
+	case len(m.Body) > s.o.MaxMessageSize:
+		return fmt.Errorf("%w: body of %d bytes, maxMessageSize is %d", ErrMessageTooLarge, len(m.Body), s.o.MaxMessageSize)
+	case len(m.Properties) > maxProperties:
+		return fmt.Errorf("%w: properties of %d bytes, the limit is %d", ErrMessageTooLarge, len(m.Properties), maxProperties)
+	case len(m.Topic) > maxTopic:
+		return fmt.Errorf("%w: topic of %d bytes, the limit is %d", ErrMessageTooLarge, len(m.Topic), maxTopic)
+	case len(m.Topic) == 0:
+		return fmt.Errorf("store: message without a topic")
+	case m.QueueID < 0:
+		return fmt.Errorf("store: queue id %d", m.QueueID)
+	}
+	limit := min(int64(s.o.MaxMessageSize)+recordOverhead, s.o.CommitLogFileSize-blankSize)
+	if n := int64(recordSize(m, 0) + 2*longHost); n > limit {
+		return fmt.Errorf("%w: record of %d bytes, the limit is %d", ErrMessageTooLarge, n, limit)
+	}
+	return nil
+}
+
+// Result is where message i went, in the order added, after a successful Append.
+func (b *Batch) Result(i int) AppendResult {
+	e := &b.entries[i]
+	return AppendResult{QueueOffset: e.queueOffset, PhysicalOffset: e.phys, Size: e.size, StoreTimestamp: e.storedAt}
+}
+
+// End is the log position after the batch's last record, after a successful Append.
+func (b *Batch) End() int64 { return b.end }

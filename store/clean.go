@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/seedmq/seedmq/store/mappedfile"
+)
+
+const (
+	cleanEvery = 10 * time.Second
+	// cleanBatch is how many files one round deletes, and cleanPause how long it waits between two.
+	cleanBatch = 10
+	cleanPause = 100 * time.Millisecond
+	// shrinkStep is how much of a deleted file is given back at once: freeing a whole file would stall the appends.
+	shrinkStep  = 32 << 20
+	shrinkPause = 10 * time.Millisecond
+	// deletedDir takes deleted files, below the log's folder, where Java does not look.
+	deletedDir = "deleted"
+)
+
+func diskFullReason(used, limit float64) string {
+	return fmt.Sprintf("%.1f %% of the disk is used, the limit is %.0f %%", 100*used, 100*limit)
+}
+
+// diskReserve is the free space below which no messages are taken, so that queues, index and tables can be written.
+func diskReserve(fileSize int64) int64 { return min(fileSize/16, 16<<20) }
+
+// cleaner deletes the oldest files of the log: expired ones when the schedule says so or the disk fills up, others when
+// it is nearly full. One goroutine does it, slowly.
+type cleaner struct {
+	s     *Store
+	wake  chan struct{}
+	ratio atomic.Uint64 // of the disk's use, float64 bits
+	armed atomic.Bool   // deletes expired files until there are none
+	next  time.Time     // of the schedule
+}
+
+func (c *cleaner) init(s *Store) { c.s, c.wake = s, make(chan struct{}, 1) }
+
+func (c *cleaner) setRatio(r float64) { c.ratio.Store(math.Float64bits(r)) }
+
+func (c *cleaner) kick() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// DeleteExpired runs the commit log cleaner now, without regard to deleteWhen.
+func (s *Store) DeleteExpired() error {
+	if s.state.closed.Load() {
+		return ErrClosed
+	}
+	s.clean.armed.Store(true)
+	s.clean.kick()
+	return nil
+}
+
+func (c *cleaner) run(ctx context.Context) {
+	t := c.s.o.Clock.NewTimer(cleanEvery)
+	defer t.Stop()
+	c.next = c.s.o.Schedule.Next(c.s.o.Clock.Now())
+	c.emptyDeleted(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.wake:
+		case <-t.C():
+			t.Reset(cleanEvery)
+		}
+		if err := c.round(ctx); err != nil {
+			c.s.o.Log.Limited(c.s.o.Clock, "clean", logEvery).Errorf("delete commit log files: %v", err)
+		}
+	}
+}
+
+// round deletes what may go now.
+func (c *cleaner) round(ctx context.Context) error {
+	if now := c.s.o.Clock.Now(); !now.Before(c.next) {
+		c.next = c.s.o.Schedule.Next(now)
+		c.armed.Store(true)
+	}
+	n := 0
+	var err error
+	for n < cleanBatch && ctx.Err() == nil && err == nil {
+		var deleted bool
+		if deleted, err = c.one(ctx); !deleted {
+			break
+		}
+		n++
+		c.s.pause(ctx, cleanPause)
+	}
+	if n > 0 {
+		err = errors.Join(err, c.follow())
+	}
+	if n == cleanBatch {
+		c.kick()
+	}
+	return err
+}
+
+// one deletes the oldest file if it may go.
+func (c *cleaner) one(ctx context.Context) (bool, error) {
+	s := c.s
+	f := s.log.oldest()
+	if f == nil || f.End() > s.dispatch.pos.Load() || f.End() > s.flush.flushed.Load() {
+		c.armed.Store(false)
+		return false, nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	u, err := s.fs.Usage(s.log.dir)
+	if err != nil {
+		return false, err
+	}
+	expired := !s.o.Clock.Now().Before(info.ModTime.Add(s.o.FileReservedTime))
+	switch {
+	case expired && (c.armed.Load() || u.UsedRatio >= s.o.DiskMaxUsedRatio):
+	case u.UsedRatio >= s.o.DiskForcibleRatio:
+		s.o.Log.Warnf("the disk is full to %.1f %%: deleting %s before its time", 100*u.UsedRatio, f.Path())
+	default:
+		if !expired {
+			c.armed.Store(false)
+		}
+		return false, nil
+	}
+	if err := c.delete(ctx, f); err != nil {
+		return false, err
+	}
+	s.o.Log.Infof("deleted commit log file %s", f.Path())
+	s.checkDisk()
+	return true, nil
+}
+
+// oldest is the first file, nil when it is also the one that the next record goes to.
+func (l *commitLog) oldest() *mappedfile.File {
+	files := l.list()
+	if len(files) < 2 || files[0].End() > l.end.Load() {
+		return nil
+	}
+	return files[0]
+}
+
+// dropOldest takes the first file out of the list.
+func (l *commitLog) dropOldest() {
+	l.making.Lock()
+	defer l.making.Unlock()
+	l.setList(append([]*mappedfile.File(nil), l.list()[1:]...))
+}
+
+// delete moves f out of the log's folder, and gives its space back step by step.
+func (c *cleaner) delete(ctx context.Context, f *mappedfile.File) error {
+	dir := filepath.Join(c.s.log.dir, deletedDir)
+	if err := c.s.fs.MkdirAll(dir); err != nil {
+		return err
+	}
+	c.s.log.dropOldest()
+	moved, err := f.MoveTo(dir)
+	f.Close()
+	if err == nil {
+		err = c.s.fs.SyncDir(c.s.log.dir)
+	}
+	if err != nil {
+		return err
+	}
+	return c.shrink(ctx, moved)
+}
+
+// shrink cuts a file down in steps and removes it.
+func (c *cleaner) shrink(ctx context.Context, name string) error {
+	f, err := c.s.fs.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	for size := info.Size - shrinkStep; err == nil && size > 0 && ctx.Err() == nil; size -= shrinkStep {
+		err = f.Truncate(size)
+		c.s.pause(ctx, shrinkPause)
+	}
+	return errors.Join(err, f.Close(), c.s.fs.Remove(name))
+}
+
+// emptyDeleted finishes what an earlier process left.
+func (c *cleaner) emptyDeleted(ctx context.Context) {
+	dir := filepath.Join(c.s.log.dir, deletedDir)
+	list, err := c.s.fs.List(dir)
+	for _, i := range list {
+		err = errors.Join(err, c.shrink(ctx, filepath.Join(dir, i.Name)))
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		c.s.o.Log.Warnf("remove deleted commit log files: %v", err)
+	}
+}
+
+// follow cuts queues and index to what the log still has.
+func (c *cleaner) follow() error {
+	s := c.s
+	start := s.log.start()
+	var err error
+	s.dispatch.do(func() {
+		err = s.cq.DeleteBefore(start)
+		if s.index != nil {
+			err = errors.Join(err, s.index.DeleteBefore(start))
+		}
+	})
+	return err
+}

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// closeDrain bounds how long Close waits for the dispatcher. What it has not done then, the next start does.
+const closeDrain = 4 * time.Second
+
+// close stops in an order in which nothing that was promised is lost: no more appends; the log is synced, which answers
+// those who wait; the dispatcher catches up; the goroutines end; queues, index and checkpoint are synced; and only when
+// all of that went well the abort file goes, and with it the reason for the next start to read the log again.
+func (s *Store) close() error {
+	s.stopAppends()
+	s.flush.group()
+	s.drain()
+	s.group.Close()
+	err := errors.Join(s.flush.failure(), s.flushQueues(true))
+	if s.dispatch.pos.Load() < s.log.end.Load() {
+		err = errors.Join(err, errors.New("store: not everything was dispatched"))
+	}
+	if err = errors.Join(err, s.closeFiles()); err == nil {
+		err = s.removeAbort()
+	}
+	if err != nil {
+		s.o.Log.Errorf("the store was not closed cleanly, the next start will recover it: %v", err)
+	}
+	return errors.Join(err, s.unlock())
+}
+
+// stopAppends returns when no append is going on and none will begin.
+func (s *Store) stopAppends() {
+	s.state.closed.Store(true)
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+}
+
+// drain waits for the dispatcher, but not for ever.
+func (s *Store) drain() {
+	done := make(chan struct{})
+	if s.group.Go("store drain", func(context.Context) { defer close(done); s.dispatch.drain() }) != nil {
+		return
+	}
+	t := s.o.Clock.NewTimer(closeDrain)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C():
+	}
+}
+
+func (s *Store) removeAbort() error {
+	if err := s.fs.Remove(s.path(abortFile)); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(s.o.Root)
+}
+
+// closeFiles closes what open opened.
+func (s *Store) closeFiles() error {
+	var err error
+	if s.cq != nil {
+		err = s.cq.Close()
+	}
+	if s.index != nil {
+		err = errors.Join(err, s.index.Close())
+	}
+	if s.check != nil {
+		err = errors.Join(err, s.check.Close())
+	}
+	return errors.Join(err, s.log.close())
+}
+
+// release undoes a failed open.
+func (s *Store) release() error {
+	s.state.closed.Store(true)
+	s.group.Close()
+	return errors.Join(s.closeFiles(), s.unlock())
+}
+
+func (s *Store) unlock() error {
+	if s.lock == nil {
+		return nil
+	}
+	err := s.lock.Close()
+	s.lock = nil
+	return err
+}
+
+// flushQueues writes what queues and index have in memory; with sync it makes them durable and moves the checkpoint.
+func (s *Store) flushQueues(sync bool) error {
+	logTime, logEnd := s.flush.flushedTime.Load(), s.flush.flushed.Load()
+	dispatchTime := s.dispatch.time.Load() // before the flush, which covers at least this
+	phys, err := s.cq.Flush(sync)
+	if s.index != nil && sync {
+		err = errors.Join(err, s.index.Flush())
+	}
+	if err != nil || !sync {
+		return err
+	}
+	was := s.check.Get()
+	t := was
+	t.PhysicMsgTimestamp, t.LogicsMsgTimestamp = logTime, dispatchTime
+	t.ConfirmPhyOffset = s.confirm.get()
+	t.LogicsPhyOffset = min(phys, logEnd)
+	if s.index != nil {
+		t.IndexMsgTimestamp = s.index.FlushedTime()
+	}
+	if t == was {
+		return nil
+	}
+	return s.check.Set(t)
+}
+
+// failure is why syncs no longer work, nil if they do.
+func (f *flusher) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mu.failed
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	janitorEvery = time.Second
+	// syncQueuesEvery is how often consume queues and index are synced and the checkpoint moves: what a start after a
+	// crash has to dispatch again.
+	syncQueuesEvery = 10
+	sweepEvery      = 15
+)
+
+// janitor does what must be done from time to time, in one goroutine: it writes and syncs queues, index and checkpoint,
+// answers those who waited too long for a sync, watches the disk, retries what failed, and unmaps what is not used.
+type janitor struct {
+	s     *Store
+	ticks int
+}
+
+func (j *janitor) run(ctx context.Context) {
+	t := j.s.o.Clock.NewTimer(janitorEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C():
+			j.tick()
+			t.Reset(janitorEvery)
+		}
+	}
+}
+
+func (j *janitor) tick() {
+	s := j.s
+	j.ticks++
+	s.flush.expire(s.o.Clock.Now())
+	if s.dispatch.retry() {
+		s.dispatch.kick()
+	}
+	s.checkDisk()
+	if err := s.flushQueues(j.ticks%syncQueuesEvery == 0); err != nil {
+		s.o.Log.Limited(s.o.Clock, "flush queues", logEvery).Errorf("flush consume queues and index: %v", err)
+	}
+	if j.ticks%sweepEvery == 0 && s.log.pool != nil {
+		s.log.pool.Sweep()
+	}
+}
+
+// checkDisk stops appends while the disk is too full.
+func (s *Store) checkDisk() {
+	u, err := s.fs.Usage(s.log.dir)
+	if err != nil {
+		s.o.Log.Limited(s.o.Clock, "disk usage", logEvery).Warnf("read the disk's use: %v", err)
+		return
+	}
+	s.clean.setRatio(u.UsedRatio)
+	switch {
+	case u.UsedRatio >= s.o.DiskWarningRatio:
+		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, s.o.DiskWarningRatio))
+		s.clean.kick()
+	case u.Free < diskReserve(s.o.CommitLogFileSize):
+		s.state.setDiskFull(true, "less than the reserve is free")
+	default:
+		s.state.setDiskFull(false, "")
+	}
+}

@@ -1,0 +1,374 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/seedmq/seedmq/store/checkpoint"
+	"github.com/seedmq/seedmq/store/consumequeue"
+	"github.com/seedmq/seedmq/store/fs"
+	"github.com/seedmq/seedmq/store/index"
+	"github.com/seedmq/seedmq/store/mappedfile"
+)
+
+const (
+	abortFile = "abort"
+	lockFile  = "lock"
+	// checkpointSlack is how much older than the checkpoint's times a record must be to be surely on disk.
+	checkpointSlack = 3000 // ms
+	// farBehindRatio of memory is how far behind the end a reader is "slow".
+	farBehindRatio = 0.40
+	// clockSlack is how far the log may be ahead of the clock before its last store time is not continued.
+	clockSlack = time.Minute
+)
+
+// open brings the directory into a state from which appends can go on.
+//
+//  1. lock; refuse what is not ours, without changing anything
+//  2. leave the abort file, so that a crash from here on is seen
+//  3. open queues, index, checkpoint and log files; find where to read the log from
+//  4. cut the queues to that position, read the log from there, mend its holes, cut its tail, dispatch it again
+//  5. set all counters
+func (s *Store) open() error {
+	if err := s.lockRoot(); err != nil {
+		return err
+	}
+	_, err := s.fs.Stat(s.path(abortFile))
+	crashed := err == nil
+	found, err := s.findFiles(crashed)
+	if err != nil {
+		return err
+	}
+	if s.cq, err = consumequeue.Open(consumequeue.Options{FS: s.fs, Dir: s.path("consumequeue"), BadDir: s.path("bad"),
+		FileUnits: s.o.QueueFileUnits, AfterCrash: crashed, SyncedPhys: s.syncedPhys(), Log: s.o.Log}); err != nil {
+		if errors.Is(err, consumequeue.ErrUnsupported) {
+			err = fmt.Errorf("%w: %w", ErrUnsupported, err)
+		}
+		return err
+	}
+	if err := s.writeAbort(); err != nil {
+		return err
+	}
+	if err := s.openRest(found, crashed); err != nil {
+		return err
+	}
+	if err := s.dropped.load(s, s.log.start()); err != nil {
+		return err
+	}
+	r := recovery{s: s, crashed: crashed, started: s.o.Clock.Now()}
+	if err := r.run(); err != nil {
+		return fmt.Errorf("recover the commit log: %w", err)
+	}
+	return nil
+}
+
+// syncedPhys is what the checkpoint file says of the queues. It is read here without being opened, since the store may
+// yet be refused.
+func (s *Store) syncedPhys() int64 {
+	b, err := fs.ReadFile(s.fs, s.path("checkpoint"))
+	if err != nil {
+		return 0
+	}
+	v, err := checkpoint.Decode(b)
+	if err != nil {
+		return 0 // Open will say so
+	}
+	return v.LogicsPhyOffset
+}
+
+func (s *Store) path(name string) string { return filepath.Join(s.o.Root, name) }
+
+// lockRoot makes and locks the root folder, unless it holds something foreign.
+func (s *Store) lockRoot() error {
+	if err := s.refuseForeign(); err != nil {
+		return err
+	}
+	if err := s.fs.MkdirAll(s.o.Root); err != nil {
+		return err
+	}
+	lock, err := s.fs.Lock(s.path(lockFile))
+	if errors.Is(err, fs.ErrLocked) {
+		return fmt.Errorf("%w: %s", ErrLocked, s.o.Root)
+	}
+	if err != nil {
+		return err
+	}
+	s.lock = lock
+	return writeFile(s.fs, s.path(lockFile), "lock")
+}
+
+// writeAbort leaves the file whose presence says that the store was not closed. Java keeps its process id there.
+func (s *Store) writeAbort() error {
+	if err := writeFile(s.fs, s.path(abortFile), strconv.Itoa(os.Getpid())); err != nil {
+		return err
+	}
+	return s.fs.SyncDir(s.o.Root)
+}
+
+func writeFile(f fs.FS, name, content string) error {
+	file, err := f.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt([]byte(content), 0)
+	if err == nil {
+		err = file.Truncate(int64(len(content)))
+	}
+	return errors.Join(err, file.Close())
+}
+
+func (s *Store) openRest(found []foundFile, crashed bool) error {
+	if err := s.fs.MkdirAll(s.log.dir); err != nil {
+		return err
+	}
+	var err error
+	if s.check, err = checkpoint.Open(s.fs, s.path("checkpoint")); err != nil {
+		return err
+	}
+	if s.o.IndexEnabled {
+		if s.index, err = index.Open(index.Options{FS: s.fs, Dir: s.path("index"), Slots: s.o.IndexSlots,
+			Entries: s.o.IndexEntries, AfterCrash: crashed, Clock: s.o.Clock, Log: s.o.Log}); err != nil {
+			return err
+		}
+	}
+	s.log.pool = mappedfile.NewPool(s.o.MapBytes)
+	s.farBehind = int64(float64(fs.PhysicalMemory()) * farBehindRatio)
+	return s.openFiles(found)
+}
+
+// recovery is the state of one recovery.
+type recovery struct {
+	s       *Store
+	crashed bool
+	started time.Time
+
+	pos      int64 // next record to look at
+	from     int64 // where reading began
+	lastTime int64 // store time of the last good record
+	records  int64
+	holes    []span // in the log, mended
+	known    int64  // queues have units up to here
+	pending  []dispatchEntry
+	hashes   []int32
+	keys     []int32 // hashes of one record
+}
+
+type span struct{ from, to int64 }
+
+func (r *recovery) run() error {
+	s := r.s
+	r.known = s.cq.MaxPhys()
+	if len(s.log.list()) == 0 {
+		return r.startEmpty()
+	}
+	if err := r.chooseStart(); err != nil {
+		return err
+	}
+	limit := s.log.list()[len(s.log.list())-1].End()
+	s.log.end.Store(limit) // so that the scan may read everything
+	if err := errors.Join(r.cutQueues(r.from), s.cq.CorrectMin(s.log.start())); err != nil {
+		return err
+	}
+	s.loadQueues()
+	s.dispatch.pos.Store(r.from)
+	end, err := r.scan()
+	if err != nil {
+		return err
+	}
+	if err := r.cut(end); err != nil {
+		return err
+	}
+	return r.finish(end)
+}
+
+// startEmpty begins a log. Where queues are left of one that is gone, it begins behind it, so that queue offsets go on.
+func (r *recovery) startEmpty() error {
+	var start int64
+	if r.known > 0 {
+		size := r.s.log.fileSize
+		start = (r.known + size - 1) / size * size
+		r.s.o.Log.Errorf("there is no commit log file, but queues refer to one; the log goes on at %d", start)
+	}
+	return r.finish(start)
+}
+
+// cutQueues removes what queues and index know of the log from a position on.
+func (r *recovery) cutQueues(pos int64) error {
+	if err := r.s.cq.TruncateToPhys(pos); err != nil {
+		return err
+	}
+	if r.s.index != nil {
+		return r.s.index.TruncateTo(pos)
+	}
+	return nil
+}
+
+// chooseStart finds the position to read from: below it log, queues and index are known to be whole.
+func (r *recovery) chooseStart() error {
+	if r.crashed {
+		return r.chooseAfterCrash()
+	}
+	files := r.s.log.list()
+	first, last := files[0].Start(), files[len(files)-1].End()
+	if r.known <= first || r.known > last {
+		r.from = first
+		return nil
+	}
+	ok, err := r.endsRecord(r.known)
+	if r.from = r.known; !ok {
+		r.from = r.fileStart(r.known - 1)
+	}
+	return err
+}
+
+// chooseAfterCrash goes by the checkpoint: the newest file whose first record was stored well before its times, and
+// then the position below which it says that the queues are whole, unless that is no place where a record can begin.
+// What queues and index lost since counts against both.
+func (r *recovery) chooseAfterCrash() error {
+	s := r.s
+	files := s.log.list()
+	values := s.check.Get()
+	stamp := min(values.PhysicMsgTimestamp, values.LogicsMsgTimestamp) - checkpointSlack
+	r.from = files[0].Start()
+	for i := len(files) - 1; i > 0; i-- {
+		ok, err := r.goodStart(files[i], stamp)
+		if err != nil {
+			return err
+		}
+		if ok {
+			r.from = files[i].Start()
+			break
+		}
+	}
+	if p := values.LogicsPhyOffset; p > r.from {
+		if ok, err := r.boundary(p); err != nil {
+			return err
+		} else if ok {
+			r.from = p
+		}
+	}
+	need := s.cq.Report().RebuildFrom
+	if s.index != nil {
+		need = min(need, s.index.Report().RebuildFrom, s.index.EndPhys())
+	}
+	if need >= r.from {
+		return nil
+	}
+	ok, err := r.boundary(need)
+	if r.from = need; !ok {
+		r.from = r.fileStart(need)
+	}
+	return err
+}
+
+// boundary says that a record can begin at pos.
+func (r *recovery) boundary(pos int64) (bool, error) {
+	f := r.s.log.fileOf(pos)
+	if f == nil {
+		return false, nil
+	}
+	var rec record
+	_, err := r.s.dispatch.scan.record(pos, f.End(), scanMode{crc: true, torn: true}, &rec)
+	switch {
+	case err == nil || err == errBlank:
+		return true, nil
+	case errors.Is(err, ErrCorrupt):
+		return false, nil
+	}
+	return false, err
+}
+
+func (r *recovery) fileStart(pos int64) int64 {
+	if f := r.s.log.fileOf(pos); f != nil {
+		return f.Start()
+	}
+	return r.s.log.list()[0].Start()
+}
+
+// endsRecord says that the last message of some queue ends at pos, and that its record is whole.
+func (r *recovery) endsRecord(pos int64) (bool, error) {
+	s := r.s
+	for _, topic := range s.cq.Topics() {
+		for _, cq := range s.cq.Queues(topic) {
+			if cq.MaxPhys() != pos {
+				continue
+			}
+			var u [1]consumequeue.Unit
+			_, end := cq.Range()
+			if n, err := cq.Read(end-1, u[:]); n != 1 || err != nil {
+				return false, err
+			}
+			var rec record
+			_, err := s.dispatch.scan.record(u[0].PhysicalOffset, pos, scanMode{crc: true}, &rec)
+			if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) && err != errBlank {
+				return false, err
+			}
+			r.lastTime = rec.storeTime
+			return err == nil && rec.phys+int64(rec.size) == pos, nil
+		}
+	}
+	return false, nil
+}
+
+// goodStart says that everything before file f was on disk at the checkpoint's time.
+func (r *recovery) goodStart(f *mappedfile.File, stamp int64) (bool, error) {
+	var rec record
+	_, err := r.s.dispatch.scan.record(f.Start(), f.End(), scanMode{crc: true}, &rec)
+	switch {
+	case err == nil:
+		return rec.storeTime != 0 && rec.storeTime <= stamp, nil
+	case errors.Is(err, ErrCorrupt) || err == errBlank:
+		return false, nil
+	}
+	return false, err
+}
+
+// finish sets all counters for a log that ends at end.
+func (r *recovery) finish(end int64) error {
+	s := r.s
+	start := end
+	if files := s.log.list(); len(files) > 0 {
+		start = files[0].Start()
+		last := files[len(files)-1]
+		last.StartFill(end - last.Start())
+	}
+	s.log.end.Store(end)
+	s.log.prepareAt.Store(math.MinInt64)
+	if now := s.o.Clock.Now(); r.lastTime > now.Add(clockSlack).UnixMilli() {
+		s.o.Log.Warnf("the last message was stored %v in the future: the clock was set back", time.UnixMilli(r.lastTime).Sub(now))
+	} else {
+		s.log.lastTime.Store(r.lastTime)
+	}
+	s.flush.flushed.Store(end)
+	s.flush.flushedTime.Store(r.lastTime)
+	s.flush.written.Store(end)
+	s.confirm.advance(end)
+	s.dispatch.pos.Store(end)
+	s.dispatch.gapEnd = end
+	s.dispatch.time.Store(r.lastTime)
+	if err := s.cq.CorrectMin(start); err != nil {
+		return err
+	}
+	s.loadQueues()
+	if r.crashed || len(r.holes) > 0 || r.records > 0 {
+		s.o.Log.Infof("recovered the store in %v: read the log from %d to %d, %d records, %d holes",
+			s.o.Clock.Now().Sub(r.started).Round(time.Millisecond), r.from, end, r.records, len(r.holes))
+	}
+	return nil
+}
+
+// loadQueues sets the counters of all queues to where these end.
+func (s *Store) loadQueues() {
+	for _, topic := range s.cq.Topics() {
+		for _, cq := range s.cq.Queues(topic) {
+			q := s.queues.get(topic, cq.ID())
+			q.cq.Store(cq)
+			_, q.next = cq.Range()
+		}
+	}
+}

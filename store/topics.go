@@ -1,0 +1,157 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/fs"
+)
+
+// DeleteTopic removes the topic's queues; its records stay in the log until retention removes them.
+func (s *Store) DeleteTopic(topic string) error {
+	var err error
+	ok := s.dispatch.do(func() {
+		end := s.retire(func(q *queue) bool { return q.topic == topic })
+		if err = s.dropped.add(topic, end); err == nil {
+			err = s.cq.DeleteTopic(topic)
+		}
+	})
+	if !ok {
+		return ErrClosed
+	}
+	return err
+}
+
+// retire takes queues out of the table, so that what is appended from now on goes to new ones, and returns the log's
+// end at that moment. It runs between two rounds of the dispatcher.
+func (s *Store) retire(which func(*queue) bool) (end int64) {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	for _, q := range s.queues.all(which) {
+		q.dead.Store(true)
+		s.queues.remove(q)
+	}
+	return s.log.end.Load()
+}
+
+// CleanExpiredQueues removes queues whose messages are all gone; keep protects topics.
+func (s *Store) CleanExpiredQueues(keep func(topic string) bool) error {
+	var err error
+	ok := s.dispatch.do(func() {
+		for _, topic := range s.cq.Topics() {
+			if !protocol.IsSystemTopic(topic) && !keep(topic) {
+				err = errors.Join(err, s.cleanTopic(topic))
+			}
+		}
+	})
+	if !ok {
+		return ErrClosed
+	}
+	return err
+}
+
+// cleanTopic removes the topic's queues that have no message left.
+func (s *Store) cleanTopic(topic string) error {
+	var err error
+	start := s.log.start()
+	for _, cq := range s.cq.Queues(topic) {
+		if _, end := cq.Range(); cq.MaxPhys() > start || !s.retireIdle(topic, cq.ID(), end) {
+			continue
+		}
+		s.o.Log.Infof("removing queue %s/%d, whose messages are all gone", topic, cq.ID())
+		err = errors.Join(err, s.cq.DeleteQueue(topic, cq.ID()))
+	}
+	return err
+}
+
+// retireIdle retires a queue to which nothing was appended that is not dispatched.
+func (s *Store) retireIdle(topic string, id int32, end int64) bool {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	q := s.queues.find(topic, id)
+	if q == nil {
+		return true
+	}
+	if q.next != end {
+		return false
+	}
+	q.dead.Store(true)
+	s.queues.remove(q)
+	return true
+}
+
+// droppedFile remembers deleted topics until the log has no record of them: without it, a topic that was deleted and
+// made again would get its old messages back when queues are made again from the log.
+const droppedFile = "deletedTopics"
+
+// droppedTopics says for each deleted topic where the log was at that moment. On disk: lines "position topic".
+type droppedTopics struct {
+	s  *Store
+	mu struct {
+		sync.RWMutex
+		at map[string]int64
+	}
+}
+
+// load reads the file; what lies below start is forgotten.
+func (d *droppedTopics) load(s *Store, start int64) error {
+	d.s = s
+	d.mu.at = map[string]int64{}
+	b, err := fs.ReadFile(s.fs, s.path(droppedFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		var at int64
+		var topic string
+		if n, _ := fmt.Sscanf(line, "%d %s", &at, &topic); n == 2 && at > start {
+			d.mu.at[topic] = at
+		}
+	}
+	return err
+}
+
+// before is the position below which records of the topic belong to a deleted one.
+func (d *droppedTopics) before(topic string) int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.at[topic]
+}
+
+func (d *droppedTopics) add(topic string, end int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mu.at[topic] = end
+	var b bytes.Buffer
+	start := d.s.log.start()
+	for t, at := range d.mu.at {
+		if at > start {
+			fmt.Fprintf(&b, "%d %s\n", at, t)
+		}
+	}
+	return d.save(b.String())
+}
+
+func (d *droppedTopics) save(content string) error {
+	name := d.s.path(droppedFile)
+	f, err := d.s.fs.Create(name + ".tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(content), 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := d.s.fs.Rename(name+".tmp", name); err != nil {
+		return err
+	}
+	return d.s.fs.SyncDir(d.s.o.Root)
+}
