@@ -54,10 +54,10 @@ type ProducerData struct {
 
 // ConsumerData is a consumer group as a client runs it.
 type ConsumerData struct {
-	ConsumeFromWhere    string             `json:"consumeFromWhere,omitempty"`
-	ConsumeType         string             `json:"consumeType,omitempty"`
+	ConsumeFromWhere    string             `json:"consumeFromWhere,omitempty" java:"enum=CONSUME_FROM_LAST_OFFSET|CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST|CONSUME_FROM_MIN_OFFSET|CONSUME_FROM_MAX_OFFSET|CONSUME_FROM_FIRST_OFFSET|CONSUME_FROM_TIMESTAMP"`
+	ConsumeType         string             `json:"consumeType,omitempty" java:"enum=CONSUME_ACTIVELY|CONSUME_PASSIVELY|CONSUME_POP"`
 	GroupName           string             `json:"groupName"`
-	MessageModel        string             `json:"messageModel,omitempty"`
+	MessageModel        string             `json:"messageModel,omitempty" java:"enum=BROADCASTING|CLUSTERING"`
 	SubscriptionDataSet []SubscriptionData `json:"subscriptionDataSet"`
 	UnitMode            bool               `json:"unitMode"`
 }

@@ -141,6 +141,24 @@ func TestClientDialects(t *testing.T) {
 	if err := UnmarshalFast([]byte(`{"codeSet":["x"]}`), &s); err == nil {
 		t.Error("a word is no code")
 	}
+	var h HeartbeatData // as C++ clients write it: enums as ordinals, numbers as texts
+	if err := UnmarshalFast([]byte(`{"clientID":"c","consumerDataSet":[{"consumeFromWhere":4,"consumeType":1,"groupName":"G","messageModel":0,"unitMode":"true","subscriptionDataSet":[{"codeSet":["5"],"subString":"*","subVersion":"1700000000000","tagsSet":["x"],"topic":7}]}],"producerDataSet":[]}`), &h); err != nil {
+		t.Fatal(err)
+	}
+	c0 := h.ConsumerDataSet[0]
+	if c0.ConsumeFromWhere != ConsumeFromFirstOffset || c0.ConsumeType != ConsumePassively || c0.MessageModel != ModelBroadcasting || !c0.UnitMode ||
+		c0.SubscriptionDataSet[0].SubVersion != 1700000000000 || c0.SubscriptionDataSet[0].Topic != "7" {
+		t.Errorf("%+v", h)
+	}
+	var stats TopicStatsTable
+	if err := UnmarshalFast([]byte(`{"offsetTable":{{"brokerName":"b","queueId":"1","topic":"T"}:{"maxOffset":"5","minOffset":1.0E1}},"topicPutTps":"2.5"}`), &stats); err != nil ||
+		stats.OffsetTable[MessageQueue{"b", 1, "T"}] != (TopicOffset{MaxOffset: 5, MinOffset: 10}) || stats.TopicPutTps != 2.5 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	var group SubscriptionGroupConfig
+	if err := UnmarshalFast([]byte(`{"groupName":"G","consumeEnable":"false","retryMaxTimes":"3","new":"5"}`), &group); err != nil || group.ConsumeEnable || group.RetryMaxTimes != 3 || string(group.Unknown["new"]) != `"5"` {
+		t.Errorf("%+v, %v", group, err)
+	}
 	for in, want := range map[string]ConsumeResult{`"CR_LATER"`: ConsumeLater, `0`: ConsumeSuccess, `4`: ConsumeThrowException, `99`: "", `null`: ""} {
 		var r ConsumeMessageDirectlyResult
 		if err := UnmarshalFast([]byte(`{"consumeResult":`+in+`}`), &r); err != nil || r.ConsumeResult != want {

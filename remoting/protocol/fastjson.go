@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 )
 
@@ -16,8 +17,9 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("JSON: %s at byte %d", e.Reason, e.At) }
 
-// UnmarshalFast decodes JSON as Java's fastjson reads it into v, by v's json tags. Strict JSON takes the direct way; any
-// other text is normalised first (see NormalizeJSON). Unknown keys are ignored, null leaves a field as it is.
+// UnmarshalFast decodes JSON as Java's fastjson reads it into v, a pointer, by v's json tags. Strict JSON takes the direct
+// way; any other text is normalised first (see NormalizeJSON), and values of the wrong kind are mended where fastjson does so
+// (see coerceJSON). Unknown keys are ignored, null leaves a field as it is.
 func UnmarshalFast(b []byte, v any) error {
 	if bytes.Contains(b, []byte(`"$ref"`)) {
 		resolved, err := resolveRefs(b)
@@ -27,15 +29,20 @@ func UnmarshalFast(b []byte, v any) error {
 		b = resolved
 	}
 	err := json.Unmarshal(b, v)
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return err
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		if b, err = NormalizeJSON(b); err != nil {
+			return err
+		}
+		err = json.Unmarshal(b, v)
 	}
-	strict, err := NormalizeJSON(b)
-	if err != nil {
-		return err
+	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		mended, mendErr := coerceJSON(b, reflect.TypeOf(v))
+		if mendErr != nil {
+			return err
+		}
+		return json.Unmarshal(mended, v)
 	}
-	return json.Unmarshal(strict, v)
+	return err
 }
 
 // NormalizeJSON turns fastjson's dialect into strict JSON without white space; strict JSON is returned as it is. It

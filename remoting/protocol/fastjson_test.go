@@ -204,7 +204,7 @@ func TestReferencesAreResolved(t *testing.T) {
 
 func TestUnmarshalFastReportsErrors(t *testing.T) {
 	var h HeartbeatData
-	for _, in := range []string{``, `{`, `{"clientID":5}`, `{"consumerDataSet":{}}`, `{"$ref":"$.a"`} {
+	for _, in := range []string{``, `{`, `{"clientID":[5]}`, `{"consumerDataSet":{}}`, `{"$ref":"$.a"`} {
 		if err := UnmarshalFast([]byte(in), &h); err == nil {
 			t.Errorf("%s decodes", in)
 		}
