@@ -184,7 +184,7 @@ func TestSendThenConsume(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 			code, r, errs = runMode(t, "consume", "-b", b.addr, "--topics", "2", "-t", "Load", "-q", "3", "--groups", "2", "--conns", "2", "-i", "0")
-			if code != 0 || r.Messages != 2400 || r.MBPerSec <= 0 {
+			if code != 0 || r.Messages != 2400 || r.MBPerSec <= 0 || r.P50 <= 0 {
 				t.Errorf("consume: exit %d, %+v, %s", code, r, errs)
 			}
 		})

@@ -16,6 +16,7 @@ type cursor struct {
 	broker string
 	header protocol.PullMessageRequestHeader
 	lane   *lane
+	asked  time.Time // when the pull that is outstanding was sent
 }
 
 // cursors makes one for each group, broker, topic and queue, at the beginning or the end of its queue.
@@ -154,6 +155,7 @@ func (p *puller) pull(i int) error {
 	if p.run.cfg.Binary {
 		cmd.Serialize = protocol.SerializeRocketMQ
 	}
+	p.cursors[i].asked = p.run.clock.Now()
 	p.frame = protocol.AppendFrame(p.frame[:0], &cmd)
 	_, err := p.c.w.Write(p.frame)
 	return err
@@ -167,6 +169,9 @@ func (p *puller) handle(r *reply) error {
 	cur := p.cursors[r.slot]
 	switch r.code {
 	case protocol.RespSuccess:
+		if p.run.cfg.Mode == "consume" { // the time of one pull; an e2e run measures messages
+			cur.lane.hist.record(p.run.clock.Now().Sub(cur.asked))
+		}
 		p.take(cur, r.body)
 	case protocol.RespPullNotFound:
 		if !p.run.cfg.Follow {
