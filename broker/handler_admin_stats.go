@@ -5,6 +5,7 @@ package broker
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -61,6 +62,7 @@ func (b *Broker) storeInfo(t map[string]string, st *store.Status) {
 	t["dispatchMaxBuffer"] = "0"
 	t["pageCacheLockTimeMills"] = itoa(st.AppendLockHeldFor.Milliseconds())
 	t["earliestMessageTimeStamp"] = itoa(st.EarliestStoreTime)
+	t["remainTransientStoreBufferNumbs"] = itoa(math.MaxInt32) // there is no such pool: it is never short
 	t["remainHowManyDataToFlush"] = humanBytes(max(0, st.MaxPhys-st.FlushedPhys))
 	t["commitLogDirCapacity"] = fmt.Sprintf("Total : %s, Free : %s.", humanBytes(st.DirTotal), humanBytes(st.DirFree))
 	t["putMessageTimesTotal"] = itoa(st.PutTimes)
