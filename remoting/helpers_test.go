@@ -144,10 +144,15 @@ func (e *env) dialAddr(addr string) *testPeer {
 	if err != nil {
 		e.t.Fatal(err)
 	}
+	e.t.Cleanup(func() { c.Close() })
+	return e.over(c)
+}
+
+// over speaks on an open connection.
+func (e *env) over(c net.Conn) *testPeer {
 	if e.tls {
 		c = tls.Client(c, &tls.Config{InsecureSkipVerify: true})
 	}
-	e.t.Cleanup(func() { c.Close() })
 	c.SetDeadline(time.Now().Add(patience))
 	return &testPeer{Conn: c, t: e.t, r: bufio.NewReader(c)}
 }
@@ -296,12 +301,11 @@ func (f fakeClock) until(t testing.TB, what string, ok func() bool) {
 	})
 }
 
-// pass advances the clock by d, in steps that the monitor sees each of.
+// pass advances the clock by d at once and waits until the monitor has seen it.
 func (f fakeClock) pass(t testing.TB, k *core, d time.Duration) {
 	t.Helper()
-	for end := f.Now().Add(d); f.Now().Before(end); {
-		f.Advance(monitorPeriod)
-		want := f.Now().UnixMilli()
-		eventually(t, "monitor tick", func() bool { return k.now.Load() == want && f.Timers() > 0 })
-	}
+	eventually(t, "monitor waits", func() bool { return f.Timers() > 0 })
+	f.Advance(d)
+	want := f.Now().UnixMilli()
+	eventually(t, "monitor tick", func() bool { return k.now.Load() == want && f.Timers() > 0 })
 }
