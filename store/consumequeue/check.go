@@ -1,9 +1,11 @@
 package consumequeue
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/seedmq/seedmq/store/fs"
 )
@@ -15,14 +17,15 @@ func sortByID(qs []*Queue) {
 // checker goes through the files of one queue, first to last, and finds where its units end.
 //
 // What a whole queue looks like: files follow each other without a gap and have the full length; blank units come first;
-// then the records' positions grow; every file but the last is full; behind the last unit there are zeros. After a crash
-// the end of it may be in pieces, which TruncateToPhys clears away; what is recognised then is only what no torn write
-// can leave: negative positions and sizes.
+// then the records' positions grow; every file but the last is full, and none is empty; behind the last unit there are
+// zeros. After a crash the end of it may be in pieces, which TruncateToPhys clears away; what is recognised then is only
+// what no torn write can leave: negative positions and sizes, and holes before units that were synced.
 type checker struct {
 	q       *Queue
 	last    bool // the file is the last one
 	crashed bool
-	full    bool
+	synced  int64         // log position below which units were synced
+	budget  *atomic.Int64 // bytes that may still be read to look into the middle of files
 
 	next     int64 // where the next file must start
 	files    int
@@ -30,6 +33,10 @@ type checker struct {
 	lastPhys int64 // end of its record, noPhys before the first
 	minPhys  int64 // position of the first record
 }
+
+// errNoUnits: a file is made only to write units, so whatever was there is lost; if it was a crash that came between the
+// two, nothing is lost but time.
+var errNoUnits = errors.New("it has no units")
 
 func (c *checker) corrupt(format string, a ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, a...))
@@ -55,6 +62,9 @@ func (c *checker) check(f queueFile) error {
 	was := *c
 	err = c.checkContent(file, f.start)
 	file.Close() // only read
+	if err == nil && c.end == f.start {
+		err = fmt.Errorf("%w: %w", ErrCorrupt, errNoUnits)
+	}
 	if err != nil {
 		*c = was
 		return err
@@ -77,9 +87,10 @@ func (c *checker) checkContent(file fs.File, start int64) error {
 	switch {
 	case n <= readAtOnce:
 		return nil
-	case c.full:
+	case c.budget.Load() > 0:
 		for at := int64(readAtOnce); at < n && !ended && err == nil; at += readAtOnce {
 			ended, err = c.block(file, b[:], start, at, min(n, at+readAtOnce))
+			c.budget.Add(-readAtOnce * UnitSize)
 		}
 		return err
 	case !c.last || c.isFull(file, b[:], n):
@@ -131,8 +142,8 @@ func (c *checker) block(file fs.File, b []byte, start, from, to int64) (ended bo
 		case u.PhysicalOffset < 0 || u.Size < 0:
 			return false, c.corrupt("unit %d is %+v", at, u)
 		case ended:
-			if u != (Unit{}) && !c.crashed {
-				return false, c.corrupt("unit %d is %+v, behind the end", at, u)
+			if u != (Unit{}) && (!c.crashed || u.Valid() && u.PhysicalOffset >= c.lastPhys && u.end() <= c.synced) {
+				return false, c.corrupt("unit %d is %+v, behind unit %d, which is none", at, u, c.end)
 			}
 		case u.Blank() && c.lastPhys == noPhys:
 			c.end = at + 1
@@ -157,13 +168,14 @@ func (c *checker) block(file fs.File, b []byte, start, from, to int64) (ended bo
 	return ended, nil
 }
 
-// apply sets the queue's state to what was found; files are those that stay.
-func (c *checker) apply(files []queueFile) {
+// apply sets the queue's state to what was found: files are those that stay, from is where the first one started of
+// those that were there.
+func (c *checker) apply(files []queueFile, from int64) {
 	q := c.q
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(files) == 0 {
-		q.startAtLocked(0)
+		q.startAtLocked(from - from%q.set.fileUnits)
 		return
 	}
 	q.base, q.fileEnd, q.blank = files[0].start, files[len(files)-1].start+q.set.fileUnits, noBlank

@@ -3,6 +3,7 @@ package consumequeue
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,9 @@ func (s *Set) TruncateToPhys(p int64) error {
 		}
 		return nil
 	})
+	if err == nil && p <= s.need.Load() {
+		s.need.Store(math.MaxInt64)
+	}
 	s.flushMu.Lock()
 	defer s.flushMu.Unlock()
 	s.appended.Store(min(s.appended.Load(), p))
@@ -94,8 +98,8 @@ func (q *Queue) cutIO(at int64) error {
 	q.mu.Unlock()
 	n := q.set.fileUnits
 	keep := at - at%n
-	if at == keep && at > base {
-		keep -= n // the file before is full and stays the last
+	if at == keep {
+		keep -= n // the file before, if any, is full and stays the last
 	}
 	for start := end - n; start > keep; start -= n {
 		q.set.files.drop(q, start, start+n)
@@ -103,13 +107,19 @@ func (q *Queue) cutIO(at int64) error {
 			return err
 		}
 	}
-	phys, err := q.clearFrom(keep, at)
-	if err != nil {
-		return err
+	phys := int64(noPhys)
+	if at > base {
+		var err error
+		if phys, err = q.clearFrom(keep, at); err != nil {
+			return err
+		}
 	}
 	q.mu.Lock()
 	q.written, q.synced, q.mark, q.ringFrom = at, min(q.synced, at), at, at
 	q.fileEnd = keep + n
+	if at == base {
+		q.blank = base // no file is left; the next Append makes one
+	}
 	ring := q.ring
 	q.ring = nil
 	q.max.Store(at)
@@ -126,7 +136,8 @@ func (q *Queue) cutIO(at int64) error {
 	return nil
 }
 
-// clearFrom makes holes of the units of file start from at on, and returns the end of the last record before.
+// clearFrom makes holes of the units of file start from at on, and returns the end of the last record before. at is not
+// the first unit of the queue.
 func (q *Queue) clearFrom(start, at int64) (phys int64, err error) {
 	h, err := q.set.files.get(fileKey{q, start})
 	if err != nil {
@@ -137,9 +148,6 @@ func (q *Queue) clearFrom(start, at int64) (phys int64, err error) {
 		if err := errors.Join(h.file.Truncate((at-start)*UnitSize), h.file.Truncate(q.set.fileBytes())); err != nil {
 			return 0, err
 		}
-	}
-	if at == start { // the first file
-		return noPhys, nil
 	}
 	var b [UnitSize]byte
 	if _, err := q.readBytes(at-1, b[:]); err != nil {

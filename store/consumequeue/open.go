@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seedmq/seedmq/store/fs"
 )
@@ -15,10 +16,9 @@ import (
 // Report is what Open found.
 type Report struct {
 	Queues int
-	// Damaged files were moved to BadDir, with the later files of their queue. Their units must be made again: the log
-	// must be dispatched from RebuildFrom (or from its start, if that is later), which is the largest int64 if nothing is
-	// damaged.
-	Damaged     []Damage
+	// Damaged files were moved to BadDir, with the later files of their queue; their units must be made again.
+	Damaged []Damage
+	// RebuildFrom is what Set.RebuildFrom was after Open.
 	RebuildFrom int64
 	// Ignored are paths that do not belong there. They were left alone; a Java broker may refuse to start because of them.
 	Ignored []string
@@ -47,6 +47,7 @@ func Open(o Options) (*Set, error) {
 		return nil, err
 	}
 	l := loader{s: s}
+	l.budget.Store(checkBudget(s.opt))
 	if err := inParallel(len(list), func(i int) error { return l.loadTopic(list[i]) }); err != nil {
 		return nil, err
 	}
@@ -66,10 +67,21 @@ func refuseRocksDB(dir string, list []fs.Info) error {
 	return nil
 }
 
+// crashCheckBytes is how much Open reads after a crash to look into the middle of files, if the caller does not say.
+const crashCheckBytes = 1 << 30
+
+func checkBudget(o Options) int64 {
+	if o.CheckBytes == 0 && o.AfterCrash {
+		return crashCheckBytes
+	}
+	return o.CheckBytes
+}
+
 // loader collects what Open's workers find.
 type loader struct {
-	s  *Set
-	mu struct {
+	s      *Set
+	budget atomic.Int64 // see checker
+	mu     struct {
 		sync.Mutex
 		topics []*topicQueues
 		report Report
@@ -125,7 +137,11 @@ func (l *loader) loadQueue(q *Queue) error {
 	if err != nil {
 		return err
 	}
-	c := checker{q: q, lastPhys: noPhys, minPhys: noPhys, crashed: l.s.opt.AfterCrash, full: l.s.opt.FullCheck}
+	c := checker{q: q, lastPhys: noPhys, minPhys: noPhys, crashed: l.s.opt.AfterCrash, synced: l.s.opt.SyncedPhys, budget: &l.budget}
+	from := int64(0)
+	if len(starts) > 0 {
+		from = starts[0].start
+	}
 	for i, f := range starts {
 		c.last = i == len(starts)-1
 		err := c.check(f)
@@ -134,14 +150,14 @@ func (l *loader) loadQueue(q *Queue) error {
 				return err
 			}
 			starts = starts[:i]
-			l.rebuildFrom(c.lastPhys)
+			l.s.needFrom(c.lastPhys)
 			break
 		}
 		if err != nil {
 			return err
 		}
 	}
-	c.apply(starts)
+	c.apply(starts, from)
 	return nil
 }
 
@@ -164,12 +180,6 @@ func (l *loader) listFiles(q *Queue) ([]queueFile, error) {
 	return out, nil
 }
 
-func (l *loader) rebuildFrom(phys int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.s.report.RebuildFrom = min(l.s.report.RebuildFrom, max(phys, 0))
-}
-
 // putAside moves files to BadDir; empty ones are removed.
 func (l *loader) putAside(q *Queue, files []queueFile, why error) error {
 	dir := filepath.Join(l.s.opt.BadDir, "consumequeue", q.topic.name, strconv.Itoa(int(q.id)))
@@ -179,10 +189,11 @@ func (l *loader) putAside(q *Queue, files []queueFile, why error) error {
 		l.mu.Lock()
 		l.mu.report.Damaged = append(l.mu.report.Damaged, Damage{Topic: q.topic.name, QueueID: q.id, File: name, Reason: why.Error()})
 		l.mu.Unlock()
-		if f.size == 0 {
+		if f.size == 0 || errors.Is(why, errNoUnits) {
 			if err := l.s.fs.Remove(name); err != nil {
 				return err
 			}
+			why = errFollows
 			continue
 		}
 		if err := fs.MakeDirs(l.s.fs, dir); err != nil {
@@ -223,7 +234,7 @@ func (l *loader) install() {
 	for shard, m := range maps {
 		s.shards[shard].Store(&m)
 	}
-	l.mu.report.RebuildFrom = s.report.RebuildFrom
+	l.mu.report.RebuildFrom = s.RebuildFrom()
 	s.report = l.mu.report
 	s.appended.Store(min(s.MaxPhys(), s.report.RebuildFrom))
 	s.flush.written = s.appended.Load()

@@ -193,6 +193,10 @@ func (q *Queue) placeLocked(at int64, u *Unit) (add bool, err error) {
 		q.set.log.Limited(q.set.clock, "cq repeat", gapLogEvery).Warnf("consume queue %s/%d: message at %d has queue offset %d, which is taken (next is %d); ignored",
 			q.topic.name, q.id, u.PhysicalOffset, at, end)
 		return false, nil
+	case recut && at > end:
+		// Cut there, the queue should have gone on there: it has lost units before. Whoever recovers will ask.
+		q.set.needFrom(phys)
+		fallthrough
 	default:
 		// As Java does: readers go by the unit's place from here on.
 		q.set.log.Limited(q.set.clock, "cq gap", gapLogEvery).Warnf("consume queue %s/%d: message at %d has queue offset %d, and goes to %d",

@@ -27,8 +27,12 @@ type Options struct {
 	FileUnits int
 	// AfterCrash: the last stop was not clean, so that a queue's units may have holes.
 	AfterCrash bool
-	// FullCheck has Open read every unit, to find damage anywhere; otherwise it looks at both ends of every file.
-	FullCheck bool
+	// SyncedPhys is, after a crash, the log position that the last successful Flush(true) is known to have reached; 0 if
+	// that is not known. It helps to tell damage from what a crash leaves.
+	SyncedPhys int64
+	// CheckBytes is how much Open may read to find damage in the middle of files, besides looking at both ends of each.
+	// Default 0, and 1 GiB after a crash; negative: nothing.
+	CheckBytes int64
 	// MaxOpenFiles bounds the handles that are kept open unused. Default 2,048.
 	MaxOpenFiles int
 	// BufferBytes is the memory for units not yet written above which buffers no longer grow. Default 64 MiB.
@@ -75,6 +79,7 @@ type Set struct {
 
 	appended atomic.Int64 // end of the highest record that Append was told of
 	minPhys  atomic.Int64 // start of the log, as CorrectMin was told
+	need     atomic.Int64 // see RebuildFrom
 
 	mu struct { // creation and removal of queues
 		sync.Mutex
@@ -113,7 +118,7 @@ func newSet(o Options) *Set {
 	s := &Set{opt: o, fs: o.FS, fileUnits: int64(o.FileUnits), log: o.Log, clock: o.Clock, seed: maphash.MakeSeed()}
 	s.files = newFileCache(o.FS, s.fileBytes(), o.MaxOpenFiles)
 	s.rings.limit = o.BufferBytes
-	s.report.RebuildFrom = math.MaxInt64
+	s.need.Store(math.MaxInt64)
 	empty := map[string]*topicQueues{}
 	for i := range s.shards {
 		s.shards[i].Store(&empty)
@@ -237,6 +242,24 @@ func (s *Set) MaxPhys() int64 {
 		m = max(m, q.MaxPhys())
 	}
 	return m
+}
+
+// RebuildFrom is the log position from which the log must be dispatched again because units are missing that queues once
+// had; the largest int64 if none are known to be. Open finds damaged files, and Append a gap behind what TruncateToPhys
+// left. TruncateToPhys at or below the position settles it, so that a recovery ends when
+//
+//	for from := start; ; from = set.RebuildFrom() { TruncateToPhys(from); dispatch from there; if RebuildFrom() is the largest: break }
+func (s *Set) RebuildFrom() int64 { return s.need.Load() }
+
+// needFrom lowers RebuildFrom to the end of the last record that a queue still has.
+func (s *Set) needFrom(phys int64) {
+	phys = max(phys, 0)
+	for {
+		old := s.need.Load()
+		if old <= phys || s.need.CompareAndSwap(old, phys) {
+			return
+		}
+	}
 }
 
 // DeleteTopic removes a topic's queues. The caller makes sure that nothing is appended to them; what still reads them
