@@ -241,7 +241,6 @@ func (r *jsonReader) oddInt32() (int32, error) {
 const (
 	onesMask   = 0x0101010101010101
 	highMask   = 0x8080808080808080
-	quotes     = '"' * onesMask
 	backslants = '\\' * onesMask
 )
 
@@ -253,59 +252,42 @@ func zeroBytes(x uint64) uint64 { return (x - onesMask) &^ x & highMask }
 // that the object's end was read.
 func (r *jsonReader) compactFields(c *Command) (done bool, err error) {
 	b, s, i := r.b, r.s, r.i
-	ext := c.Ext
-	for i+9 <= len(b) && b[i] == '"' && len(ext) < MaxExtFields {
-		from := i + 1
-		end := from + 1
-		if b[end] != '"' || b[from] == '\\' { // longer than the letters of SEND_MESSAGE_V2
-			end = stringEnd(b, from, '"')
+	for i < len(b) && b[i] == '"' && len(c.Ext) < MaxExtFields {
+		keyEnd := shortStringEnd(b, i+1)
+		if keyEnd+3 >= len(b) || b[keyEnd] != '"' || b[keyEnd+1] != ':' || b[keyEnd+2] != '"' {
+			return false, nil
 		}
-		if end+11 > len(b) || b[end] != '"' || b[end+1] != ':' || b[end+2] != '"' {
-			break
+		end := shortStringEnd(b, keyEnd+3)
+		if end >= len(b) {
+			return false, nil
 		}
-		key := s[from:end]
-		from = end + 3
-		end = from
-		x := binary.LittleEndian.Uint64(b[from:])
-		if hit := zeroBytes(x^quotes) | zeroBytes(x^backslants); hit != 0 {
-			end += bits.TrailingZeros64(hit) >> 3
-		} else {
-			end = stringEnd(b, from+8, '"')
+		value := s[keyEnd+3 : end]
+		if b[end] == '"' {
+			r.i = end + 1
+		} else if value, err = r.escaped(keyEnd+3, end, '"'); err != nil {
+			return false, err
 		}
-		if end+1 >= len(b) {
-			break
-		}
-		value := s[from:end]
-		i = end + 1
-		if b[end] == '\\' {
-			if value, err = r.escaped(from, end, '"'); err != nil {
-				return false, err
-			}
-			if i = r.i; i >= len(b) {
-				return false, r.errorf("object does not end")
-			}
-		}
-		ext = append(ext, ExtField{Key: key, Value: value})
-		r.i = i
-		switch b[i] {
-		case ',':
+		c.Ext = append(c.Ext, ExtField{Key: s[i+1 : keyEnd], Value: value})
+		if i = r.i; i+1 < len(b) && b[i] == ',' && b[i+1] == '"' {
 			i++
-		case '}':
-			r.i, c.Ext = i+1, ext
-			return true, nil
-		default:
-			c.Ext = ext
-			more, err := r.next()
-			return !more, err
+			r.i = i
+			continue
 		}
-		r.i = i
-	}
-	c.Ext = ext
-	if r.peek() == '}' && len(ext) > 0 { // a trailing comma, as fastjson tolerates
-		r.i++
-		return true, nil
+		more, err := r.next()
+		if !more {
+			return true, err
+		}
+		i = r.i
 	}
 	return false, nil
+}
+
+// shortStringEnd is stringEnd for strings that are mostly a letter or a digit.
+func shortStringEnd(b []byte, i int) int {
+	if i+1 < len(b) && b[i+1] == '"' && b[i] != '"' && b[i] != '\\' {
+		return i + 1
+	}
+	return stringEnd(b, i, '"')
 }
 
 // stringEnd returns the index of the first quote or backslash at or behind i, len(b) if there is none.
