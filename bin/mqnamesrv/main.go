@@ -38,6 +38,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 func serve(log *xlog.Logger, live *conf.Live[conf.NamesrvProcess], stdout, stderr io.Writer) int {
+	sig := proc.NotifySignals()
 	s, err := namesrv.New(namesrv.Options{Live: live, Clock: clock.Real{}, Log: log})
 	if err == nil {
 		err = s.Start()
@@ -46,5 +47,5 @@ func serve(log *xlog.Logger, live *conf.Live[conf.NamesrvProcess], stdout, stder
 		return proc.Fail(stderr, err, proc.ExitFailed)
 	}
 	fmt.Fprintf(stdout, "The Name Server boot success. serializeType=JSON, address %s\n", proc.Address(live.Get().Server.BindAddress, s.Addr()))
-	return proc.Wait(log, func() { proc.Reload(log, live) }, s)
+	return sig.Wait(log, func() { proc.Reload(log, live) }, s)
 }

@@ -73,12 +73,20 @@ type Service interface {
 	Close(ctx context.Context) error
 }
 
+// Signals are SIGINT, SIGTERM and SIGHUP from the moment on that NotifySignals was called.
+type Signals chan os.Signal
+
+// NotifySignals takes the signals over. Call it before anything is started: a signal that comes during the start is then
+// handled by Wait, instead of ending the process half way.
+func NotifySignals() Signals {
+	sig := make(Signals, 4)
+	signal.Notify(sig, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return sig
+}
+
 // Wait blocks until SIGINT or SIGTERM, runs reload on every SIGHUP (nil: ignored), then closes the services in order, within
 // five seconds in all. A second signal ends the wait at once. It returns the exit status.
-func Wait(log *xlog.Logger, reload func(), services ...Service) int {
-	sig := make(chan os.Signal, 4)
-	signal.Notify(sig, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(sig)
+func (sig Signals) Wait(log *xlog.Logger, reload func(), services ...Service) int {
 	for s := range sig {
 		if s != syscall.SIGHUP {
 			break
@@ -95,7 +103,7 @@ func Stop(log *xlog.Logger, services ...Service) {
 	stop(log, nil, services)
 }
 
-func stop(log *xlog.Logger, sig <-chan os.Signal, services []Service) int {
+func stop(log *xlog.Logger, sig Signals, services []Service) int {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	late, cancelLate := context.WithTimeout(context.Background(), stopTimeout+stopGrace)
