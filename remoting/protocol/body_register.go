@@ -18,10 +18,12 @@ type RegisterBrokerBody struct {
 	TopicConfigSerializeWrapper TopicConfigWrapper `json:"topicConfigSerializeWrapper"`
 }
 
-// Bounds of a compressed register body, once inflated: what 100,000 topics with long names need several times over.
+// Bounds of a compressed register body, once inflated. The text of many like topics shrinks to a thirtieth or so; a
+// stream that claims much more is a bomb.
 const (
-	maxRegisterBody = 256 << 20
-	maxRegisterItem = 16 << 20
+	maxRegisterRatio = 256
+	maxRegisterSlack = 1 << 20
+	maxRegisterItem  = 16 << 20
 )
 
 // RegisterError says why a register body is refused.
@@ -71,7 +73,7 @@ func DecodeRegisterBrokerBody(body []byte, compressed bool, version int32) (*Reg
 	if err != nil {
 		return nil, &RegisterError{Reason: "not a zlib stream", Err: err}
 	}
-	r := registerReader{r: io.LimitReader(zr, maxRegisterBody)}
+	r := registerReader{r: io.LimitReader(zr, maxRegisterSlack+maxRegisterRatio*int64(len(body)))}
 	r.body(b, version)
 	if r.err != nil {
 		return nil, r.err

@@ -289,6 +289,10 @@ func TestRegisterBodyRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
+	bomb := deflate(t, version, 1, strings.Repeat(" ", maxRegisterItem), "[]", 0)
+	if got, err := DecodeRegisterBrokerBody(bomb, true, CurrentVersion); err == nil {
+		t.Errorf("a stream that inflates %d bytes to %d: %+v", len(bomb), maxRegisterItem, got)
+	}
 	four := deflate(t, version, 1, "T 1 2 6 SINGLE_TAG", "[]", 0) // as 4.9 writes topics
 	if b, err := DecodeRegisterBrokerBody(four, true, CurrentVersion); err != nil || b.TopicConfigSerializeWrapper.TopicConfigTable["T"].WriteQueueNums != 2 {
 		t.Errorf("%+v, %v", b, err)

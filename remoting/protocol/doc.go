@@ -10,5 +10,6 @@
 // Concurrency: all functions are safe for concurrent use on different values. Values are not locked: one writer, or many readers.
 //
 // Errors: every decoder returns a typed error that says what was seen (FrameError, FieldError, RecordError, BatchError,
-// RegisterError, SyntaxError, IDError, NameError). No decoder panics, and none allocates more than a small multiple of the bytes it was given.
+// RegisterError, SyntaxError, IDError, NameError). No decoder panics, and none allocates more than a small multiple
+// of the bytes it was given, compressed register bodies apart, whose inflated size is bounded.
 package protocol
