@@ -60,9 +60,8 @@ func (b *Broker) updateOffset(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, refuse(protocol.RespSubscriptionGroupNotExist, "Group %s not exist!", clip(h.ConsumerGroup)))
 	case t == nil:
 		fail(c, req, refuse(protocol.RespTopicNotExist, "Topic %s not exist!", clip(h.Topic)))
-	case h.QueueID < 0 || h.CommitOffset < 0:
-		fail(c, req, refuse(protocol.RespInvalidParameter, "queueId %d and commitOffset %d must not be negative (group %s, topic %s)",
-			h.QueueID, h.CommitOffset, g.Name(), t.Name()))
+	case h.QueueID < 0:
+		fail(c, req, refuse(protocol.RespInvalidParameter, "queueId %d must not be negative (group %s, topic %s)", h.QueueID, g.Name(), t.Name()))
 	default:
 		remark := ""
 		if b.commitOffset(c, offset.Key{Group: g.Name(), Topic: t.Name(), QueueID: h.QueueID}, h.CommitOffset) == offset.IgnoredReset {
@@ -74,7 +73,12 @@ func (b *Broker) updateOffset(c remoting.Conn, req *protocol.Command) {
 
 // commitOffset commits for whoever is on c. Somebody who is no member of the group acts on purpose, as mqadmin does; so does one who
 // says less although the stored offset lies beyond the queue's end, which happens after a topic was made anew.
+//
+// A negative offset, which the Go client sends for a queue it has read nothing of, changes nothing.
 func (b *Broker) commitOffset(c remoting.Conn, k offset.Key, off int64) offset.Outcome {
+	if off < 0 {
+		return offset.Unchanged
+	}
 	by := offset.Origin{Conn: c.ID()}
 	if now, ok := b.offsets.Query(k); ok && off < now {
 		_, end, there := b.store.QueueRange(k.Topic, k.QueueID)
