@@ -68,6 +68,9 @@ type call struct {
 func (c *call) printf(format string, a ...any) { fmt.Fprintf(c.out, format, a...) }
 func (c *call) flush()                         { _ = c.out.Flush() }
 
+// exitInterrupted is the exit code after Ctrl-C, as shells have it.
+const exitInterrupted = 130
+
 // exit is an exit code on its way through cobra.
 type exit int
 
@@ -248,10 +251,15 @@ func (c *command) main(ctx context.Context, env *Env, args []string) error {
 		writeUsage(env.Stdout, c.name, opts)
 		cl.failed, err = true, nil
 	}
-	if err != nil {
+	interrupted := ctx.Err() != nil && errors.Is(err, ctx.Err())
+	if err != nil && !interrupted {
 		cl.traceFatal(err)
 	}
 	cl.close()
+	if interrupted {
+		fmt.Fprintln(env.Stderr, "mqadmin: interrupted")
+		return exit(exitInterrupted)
+	}
 	if cl.failed && (env.Strict || vals.has("strict")) {
 		return exit(1)
 	}

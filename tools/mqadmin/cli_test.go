@@ -90,6 +90,22 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	var out bytes.Buffer
+	if code := Main(ctx, testEnv(&out, &replay{down: true}, []string{"topicList", "-n", "h:9976"})); code != 130 || out.String() != "mqadmin: interrupted\n" {
+		t.Errorf("exit %d, %q", code, out.String())
+	}
+}
+
+func TestWhatIsNotDoneIsSaid(t *testing.T) {
+	code, out, errs := runWith(t, "sendMessage", nil, "sendMessage", "-n", "h:9976", "-t", "AdminTopic", "-p", "x", "-m", "true")
+	if code != 0 || !strings.Contains(out, "SEND_OK") || !strings.Contains(errs, "traces are not supported") {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+}
+
 func TestNameServersComeFromTheEnvironment(t *testing.T) {
 	if code, out, errs := runWith(t, "topicClusterList", func(e *Env) { e.NameServers = "h:9976" }, "topicClusterList", "-t", "AdminTopic"); code != 0 || out != "GoldenCluster\n" {
 		t.Errorf("exit %d, %q, %q", code, out, errs)

@@ -104,6 +104,12 @@ func (c *call) trace(err error) {
 	fmt.Fprintln(c.env.Stderr, exceptionText(err))
 }
 
+// warn tells of something that the command does not do, though it was asked to.
+func (c *call) warn(text string) {
+	c.flush()
+	fmt.Fprintln(c.env.Stderr, "mqadmin: "+text)
+}
+
 // traceFatal prints the error that ended the command.
 func (c *call) traceFatal(err error) {
 	c.failed = true

@@ -193,6 +193,9 @@ func resend(ctx context.Context, c *call, topic, id string) error {
 		c.trace(err)
 		return nil
 	}
+	if c.has("u") {
+		c.warn("unit names are not supported yet: the message is sent without one")
+	}
 	c.printf("prepare resend msg. originalMsgId=%s", id)
 	out := &admin.Outgoing{Topic: m.Topic, Group: "ReSendMsgById", Body: m.Body, Properties: m.Properties}
 	r, err := sendTo(ctx, c, out, "", -1)

@@ -66,6 +66,9 @@ func sendMessage(ctx context.Context, c *call) error {
 		c.failed = true
 		return nil
 	}
+	if c.isTrue("m", false) {
+		c.warn("message traces are not supported yet: the message is sent without one")
+	}
 	queue, err := c.int32("i", -1)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ func consumerStatus(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		writeRunningInfo(c.out, info)
+		writeRunningInfo(c.out, info, c.env.Location)
 		return nil
 	}
 	conn, err := c.admin.ConsumerConnection(ctx, group, addr)
@@ -58,7 +58,7 @@ func consumerStatus(ctx context.Context, c *call) error {
 		}
 		all = append(all, clientInfo{cl.ClientID, info})
 		path := dir + "/" + cl.ClientID
-		if err := saveRunningInfo(filepath.Join(c.env.WorkDir, dir), cl.ClientID, info); err != nil {
+		if err := saveRunningInfo(filepath.Join(c.env.WorkDir, dir), cl.ClientID, info, c.env.Location); err != nil {
 			return err
 		}
 		c.printf("%-10d %-40s %-20s %s\n", i+1, cl.ClientID, protocol.VersionName(cl.Version), path)
@@ -67,7 +67,7 @@ func consumerStatus(ctx context.Context, c *call) error {
 	return nil
 }
 
-func saveRunningInfo(dir, client string, info *protocol.ConsumerRunningInfo) error {
+func saveRunningInfo(dir, client string, info *protocol.ConsumerRunningInfo, loc *time.Location) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func saveRunningInfo(dir, client string, info *protocol.ConsumerRunningInfo) err
 		return err
 	}
 	w := bufio.NewWriter(f)
-	writeRunningInfo(w, info)
+	writeRunningInfo(w, info, loc)
 	if err := w.Flush(); err != nil {
 		_ = f.Close()
 		return err
@@ -164,7 +164,7 @@ func complaints(cl clientInfo, now int64) string {
 }
 
 // writeRunningInfo prints all that a consumer said, in Java's layout.
-func writeRunningInfo(w io.Writer, info *protocol.ConsumerRunningInfo) {
+func writeRunningInfo(w io.Writer, info *protocol.ConsumerRunningInfo, loc *time.Location) {
 	fmt.Fprintf(w, "#Consumer Properties#\n")
 	for _, k := range sortedKeys(info.Properties) {
 		fmt.Fprintf(w, "%-40s: %s\n", k, property(info, k))
@@ -182,7 +182,7 @@ func writeRunningInfo(w io.Writer, info *protocol.ConsumerRunningInfo) {
 	fmt.Fprintf(w, "\n\n#Consumer MQ Detail#\n%-64s  %-32s  %-4s  %-20s\n", "#Topic", "#Broker Name", "#QID", "#ProcessQueueInfo")
 	for _, q := range queues {
 		p := info.MQTable[q]
-		fmt.Fprintf(w, "%-64s  %-32s  %-4d  %s\n", q.Topic, q.BrokerName, q.QueueID, processQueueText(&p))
+		fmt.Fprintf(w, "%-64s  %-32s  %-4d  %s\n", q.Topic, q.BrokerName, q.QueueID, processQueueText(&p, loc))
 	}
 	fmt.Fprintf(w, "\n\n#Consumer Pop Detail#\n%-32s  %-32s  %-4s  %-20s\n", "#Topic", "#Broker Name", "#QID", "#ProcessQueueInfo")
 	for _, q := range info.MQPopTable.SortedQueues() {
@@ -212,9 +212,9 @@ func writeRates(w io.Writer, info *protocol.ConsumerRunningInfo) {
 	}
 }
 
-func processQueueText(p *protocol.ProcessQueueInfo) string {
+func processQueueText(p *protocol.ProcessQueueInfo, loc *time.Location) string {
 	at := func(ms int64) string {
-		return strings.Replace(time.UnixMilli(ms).Format("20060102150405.000"), ".", "", 1)
+		return strings.Replace(time.UnixMilli(ms).In(loc).Format("20060102150405.000"), ".", "", 1)
 	}
 	return fmt.Sprintf("ProcessQueueInfo [commitOffset=%d, cachedMsgMinOffset=%d, cachedMsgMaxOffset=%d, cachedMsgCount=%d, cachedMsgSizeInMiB=%d, "+
 		"transactionMsgMinOffset=%d, transactionMsgMaxOffset=%d, transactionMsgCount=%d, locked=%t, tryUnlockTimes=%d, lastLockTimestamp=%s, droped=%t, "+
