@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"net/netip"
+	"sync"
 	"testing"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -133,6 +134,40 @@ func BenchmarkGet(b *testing.B) {
 					at = 0
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkSyncGroup is sync flush with many writers, each of which waits for its batch.
+func BenchmarkSyncGroup(b *testing.B) {
+	for _, writers := range []int{8, 64} {
+		b.Run(fmt.Sprintf("writers=%d/batch=16", writers), func(b *testing.B) {
+			s := benchStore(b, func(o *store.Options) { o.SyncFlush = true })
+			var wg sync.WaitGroup
+			b.ReportAllocs()
+			for range writers {
+				wg.Go(func() {
+					ms := benchMessages(16, 8, 1024)
+					bt := s.NewBatch()
+					done := make(chan error, 1)
+					for n := 0; n < b.N/writers; n += len(ms) {
+						bt.Reset()
+						for i := range ms {
+							if err := bt.Add(&ms[i]); err != nil {
+								b.Error(err)
+							}
+						}
+						if err := s.Append(bt); err != nil {
+							b.Error(err)
+						}
+						s.AwaitSafe(bt.End(), func(err error) { done <- err })
+						if err := <-done; err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			wg.Wait()
 		})
 	}
 }

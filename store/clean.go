@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -37,14 +36,11 @@ func diskReserve(fileSize int64) int64 { return min(fileSize/16, 16<<20) }
 type cleaner struct {
 	s     *Store
 	wake  chan struct{}
-	ratio atomic.Uint64 // of the disk's use, float64 bits
-	armed atomic.Bool   // deletes expired files until there are none
-	next  time.Time     // of the schedule
+	armed atomic.Bool // deletes expired files until there are none
+	next  time.Time   // of the schedule
 }
 
 func (c *cleaner) init(s *Store) { c.s, c.wake = s, make(chan struct{}, 1) }
-
-func (c *cleaner) setRatio(r float64) { c.ratio.Store(math.Float64bits(r)) }
 
 func (c *cleaner) kick() {
 	select {

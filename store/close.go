@@ -14,6 +14,9 @@ const closeDrain = 4 * time.Second
 // all of that went well the abort file goes, and with it the reason for the next start to read the log again.
 func (s *Store) close() error {
 	s.stopAppends()
+	if !s.o.SyncFlush {
+		s.confirm.advance(s.log.end.Load()) // an append that has just ended may not have come to it
+	}
 	s.flush.group()
 	s.drain()
 	s.group.Close()

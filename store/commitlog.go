@@ -30,6 +30,7 @@ type commitLog struct {
 	// lockedAt is when the append lock was taken, UnixNano, 0 when it is free.
 	lockedAt atomic.Int64
 
+	began     int64         // end when the store was opened
 	prepareAt atomic.Int64  // the filler is woken when the end passes this
 	prepare   chan struct{} // wakes it
 

@@ -141,6 +141,9 @@ func (f *flusher) sync() error {
 		s.state.setReadOnly(err)
 		return *s.state.readOnly.Load()
 	}
+	if err := f.failure(); err != nil {
+		return err // the preparer's sync failed meanwhile
+	}
 	f.flushedTime.Store(last)
 	advance(&f.flushed, end)
 	if s.o.SyncFlush {
@@ -241,6 +244,17 @@ func (f *flusher) startWrite() {
 		from = to
 	}
 	advance(&f.written, end)
+}
+
+// fail ends all syncing: err came from a sync of a file of the log, which may have been the only call to learn that
+// something written to it is lost.
+func (f *flusher) fail(err error) {
+	f.s.state.setReadOnly(err)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.mu.failed == nil {
+		f.mu.failed = *f.s.state.readOnly.Load()
+	}
 }
 
 // expire answers those who waited too long.

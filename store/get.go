@@ -16,6 +16,10 @@ const (
 	runBytes = 256 << 10
 )
 
+// extAddress is the greatest number that Java puts in the place of a tags code when it is the address of the code in a
+// ConsumeQueueExt file. What such a message's code is, only the filter's look at the record tells.
+const extAddress = -1<<31 - 1
+
 // getter is the scratch of one Get.
 type getter struct {
 	s     *Store
@@ -131,7 +135,7 @@ func (g *getter) take(at int64, units []consumequeue.Unit) bool {
 func (g *getter) run(units []consumequeue.Unit) (n int, bytes int64, full bool) {
 	for ; n < len(units); n++ {
 		u := &units[n]
-		if !u.Valid() || u.Blank() || g.r.Filter != nil && !g.r.Filter.MatchTagsCode(u.TagsCode) {
+		if !u.Valid() || u.Blank() || g.r.Filter != nil && u.TagsCode > extAddress && !g.r.Filter.MatchTagsCode(u.TagsCode) {
 			if u.Blank() || !u.Valid() {
 				g.gone = true
 			}

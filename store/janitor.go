@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/seedmq/seedmq/store/fs"
 )
 
 const (
@@ -53,11 +55,17 @@ func (j *janitor) tick() {
 // checkDisk stops appends while the disk is too full.
 func (s *Store) checkDisk() {
 	u, err := s.fs.Usage(s.log.dir)
+	if err == nil {
+		var root fs.Usage // perhaps another disk
+		if root, err = s.fs.Usage(s.o.Root); root.UsedRatio > u.UsedRatio {
+			u.UsedRatio = root.UsedRatio
+		}
+		u.Free = min(u.Free, root.Free)
+	}
 	if err != nil {
 		s.o.Log.Limited(s.o.Clock, "disk usage", logEvery).Warnf("read the disk's use: %v", err)
 		return
 	}
-	s.clean.setRatio(u.UsedRatio)
 	switch {
 	case u.UsedRatio >= s.o.DiskWarningRatio:
 		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, s.o.DiskWarningRatio))

@@ -106,6 +106,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Root == "" {
 		errs = append(errs, errors.New("no root folder"))
 	}
+	if strings.Contains(o.CommitLogDir, ",") {
+		errs = append(errs, fmt.Errorf("%w: several commit log folders: %s", ErrUnsupported, o.CommitLogDir))
+	}
 	if o.CommitLogFileSize < 1024 || o.CommitLogFileSize > 1<<31-1 {
 		errs = append(errs, fmt.Errorf("commit log file size %d: not in 1024 to %d", o.CommitLogFileSize, 1<<31-1))
 	}

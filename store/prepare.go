@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// prepareAhead is how far ahead of the log's end files are allocated and zeroed.
-	prepareAhead = 64 << 20
+	// prepareMax is how far ahead of the log's end files are allocated and zeroed: four times what was appended since
+	// the start, between these two, so that a store that is hardly used stays small.
+	prepareMin, prepareMax = 1 << 20, 64 << 20
 	// spareAhead is how far before the end of the last file the next one is made.
 	spareAhead = 128 << 20
 	// syncFillEvery is how much is zeroed between two syncs of the filler's own, under sync flush.
@@ -36,7 +37,12 @@ func (s *Store) prepare(ctx context.Context) {
 	}
 }
 
-// prepareAhead brings everything up to prepareAhead behind the log's present end into shape.
+// ahead is how far ahead of the log's present end files are prepared.
+func (s *Store) ahead() int64 {
+	return min(max(4*(s.log.end.Load()-s.log.began), prepareMin), prepareMax, s.log.fileSize)
+}
+
+// prepareAhead brings what lies ahead of the log's present end into shape.
 func (s *Store) prepareAhead(ctx context.Context) error {
 	l := &s.log
 	for ctx.Err() == nil {
@@ -46,7 +52,7 @@ func (s *Store) prepareAhead(ctx context.Context) error {
 			return nil
 		}
 		last := files[len(files)-1]
-		target := end + min(prepareAhead, l.fileSize)
+		target := end + s.ahead()
 		if filled := last.Start() + last.Filled(); filled < min(target, last.End()) {
 			if err := s.fill(ctx, last); err != nil {
 				return err
@@ -54,7 +60,7 @@ func (s *Store) prepareAhead(ctx context.Context) error {
 			continue
 		}
 		if end < last.End()-min(spareAhead, l.fileSize/2) {
-			l.prepareAt.Store(min(end+prepareAhead/4, last.End()-min(spareAhead, l.fileSize/2)))
+			l.prepareAt.Store(min(end+s.ahead()/4, last.End()-min(spareAhead, l.fileSize/2)))
 			return nil
 		}
 		spare, err := l.makeSpare(last.End())
@@ -62,7 +68,7 @@ func (s *Store) prepareAhead(ctx context.Context) error {
 			return err
 		}
 		if spare == nil || spare.Start()+spare.Filled() >= min(target, spare.End()) {
-			l.prepareAt.Store(end + min(prepareAhead/4, l.fileSize/4))
+			l.prepareAt.Store(end + s.ahead()/4)
 			return nil
 		}
 		if err := s.fill(ctx, spare); err != nil {
@@ -81,7 +87,7 @@ func (s *Store) fill(ctx context.Context, f *mappedfile.File) error {
 	start := s.o.Clock.Now()
 	var done int64
 	for done < syncFillEvery && ctx.Err() == nil {
-		n, err := f.Fill()
+		n, err := f.Fill(s.ahead())
 		if err != nil {
 			return err
 		}
@@ -89,12 +95,13 @@ func (s *Store) fill(ctx context.Context, f *mappedfile.File) error {
 			break
 		}
 		done += int64(n)
-		if !s.o.SyncFlush && f.Start()+f.Filled() > s.log.end.Load()+prepareAhead {
+		if f.Start()+f.Filled() > s.log.end.Load()+s.ahead() {
 			break
 		}
 	}
 	if s.o.SyncFlush {
 		if err := f.Sync(); err != nil {
+			s.flush.fail(err)
 			return err
 		}
 		s.pause(ctx, time.Duration(done*int64(time.Second)/s.o.FillRate)-s.o.Clock.Now().Sub(start))

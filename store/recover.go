@@ -338,6 +338,7 @@ func (r *recovery) finish(end int64) error {
 		last.StartFill(end - last.Start())
 	}
 	s.log.end.Store(end)
+	s.log.began = end
 	s.log.prepareAt.Store(math.MinInt64)
 	if now := s.o.Clock.Now(); r.lastTime > now.Add(clockSlack).UnixMilli() {
 		s.o.Log.Warnf("the last message was stored %v in the future: the clock was set back", time.UnixMilli(r.lastTime).Sub(now))

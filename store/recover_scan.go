@@ -269,8 +269,5 @@ func (r *recovery) cut(end int64) error {
 	if err == nil {
 		err = s.log.sync(min(r.from, end), end+1)
 	}
-	if err != nil {
-		return err
-	}
-	return r.cutQueues(end)
+	return err // queues and index have nothing from behind end: they were cut to r.from, and the rest came from the scan
 }

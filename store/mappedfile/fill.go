@@ -7,8 +7,6 @@ const (
 	FillPiece = 256 << 10
 	// claimAhead is how far a writer that overtook the filler pushes it ahead, so that they do not meet again soon.
 	claimAhead = 1 << 20
-	// allocPiece is how much space is allocated at once. Zeros written into allocated space cost a quarter.
-	allocPiece = 64 << 20
 )
 
 var zeros [FillPiece]byte
@@ -33,9 +31,10 @@ func (f *File) claim(end int64) {
 	}
 }
 
-// Fill prepares one more piece and returns how much that was; 0 at the end of the file. The writer waits while it
-// runs only if it has caught up with it.
-func (f *File) Fill() (int, error) {
+// Fill prepares one more piece and returns how much that was; 0 at the end of the file. Space is allocated in larger
+// steps of alloc bytes: zeros written into allocated space cost a quarter. The writer waits while Fill runs only if it
+// has caught up with it.
+func (f *File) Fill(alloc int64) (int, error) {
 	f.fillMu.Lock()
 	defer f.fillMu.Unlock()
 	off := f.fillNext.Load()
@@ -44,7 +43,7 @@ func (f *File) Fill() (int, error) {
 		return 0, nil
 	}
 	if a, ok := f.f.(fs.Allocator); ok && off+n > f.alloc {
-		length := min(allocPiece, f.size-off)
+		length := min(max(alloc, n), f.size-off)
 		if err := a.Allocate(off, length); err != nil {
 			return 0, err
 		}

@@ -145,7 +145,7 @@ func TestFillKeepsOffTheWriter(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for {
-				n, err := f.Fill()
+				n, err := f.Fill(1 << 20)
 				if err != nil {
 					t.Error(err)
 				}

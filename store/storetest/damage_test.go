@@ -135,11 +135,14 @@ func (b *Bench) keepIntact(name string, before, after []byte) {
 	}
 	after = append(bytes.Clone(after), make([]byte, len(before)-len(after))...)
 	var keep []Sent
+	b.Hurt = map[string]bool{}
 	for _, s := range b.Acked {
 		from := s.Result.PhysicalOffset - start
 		to := from + int64(s.Result.Size)
 		if from < 0 || from >= int64(len(before)) || bytes.Equal(before[from:to], after[from:to]) {
 			keep = append(keep, s)
+		} else {
+			b.Hurt[s.Body] = true
 		}
 	}
 	b.Acked = keep

@@ -43,6 +43,8 @@ type Bench struct {
 
 	Tried []Sent // given to Append
 	Acked []Sent // safe, as the store said
+	// Hurt are bodies of messages whose records a test damaged: the format's checksum does not cover all of a record.
+	Hurt  map[string]bool
 	rng   *rand.Rand
 	batch *store.Batch
 }
@@ -245,7 +247,7 @@ func (b *Bench) checkQueue(topic string, id int32, want map[string]Sent, seen ma
 				return fmt.Errorf("offset %d: message of %s/%d", v.QueueOffset, v.Topic, v.QueueID)
 			}
 			units, err := b.Store.QueueUnits(topic, id, v.QueueOffset, 1)
-			if err != nil || units[0].PhysicalOffset != v.PhysicalOffset || units[0].TagsCode != protocol.TagsCode("tag") {
+			if err != nil || units[0].PhysicalOffset != v.PhysicalOffset || units[0].TagsCode != protocol.TagsCode("tag") && !b.Hurt[s.Body] {
 				return fmt.Errorf("offset %d: unit %v, %v", v.QueueOffset, units, err)
 			}
 			seen[s.Body], last, lastPhys = true, s.N, v.PhysicalOffset
