@@ -3,6 +3,7 @@ package broker
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/seedmq/seedmq/broker/group"
 	"github.com/seedmq/seedmq/broker/topic"
@@ -79,4 +80,12 @@ func done(c remoting.Conn, req *protocol.Command, h protocol.HeaderEncoder, body
 		return
 	}
 	c.Reply(req, &remoting.Reply{Header: h, Body: body})
+}
+
+// guard is deferred by work that goes on outside of a handler: a panic is our bug, costs this request only, and is answered.
+func (b *Broker) guard(c remoting.Conn, req func() *protocol.Command) {
+	if p := recover(); p != nil {
+		b.log.Errorf("request of %s panicked: %v\n%s", c.RemoteAddr(), p, debug.Stack())
+		fail(c, req(), refuse(protocol.RespSystemError, "internal error: the request panicked, see the broker's log"))
+	}
 }

@@ -100,7 +100,11 @@ func (p *puller) read(q *pull, hot bool) {
 // readCold reads on a goroutine that may wait.
 func (p *puller) readCold(q *pull) {
 	cold := *q
-	if busy := p.b.cold.do(func() { p.read(&cold, false) }); busy != nil {
+	read := func() {
+		defer p.b.guard(cold.c, cold.request)
+		p.read(&cold, false)
+	}
+	if busy := p.b.cold.do(read); busy != nil {
 		fail(q.c, q.request(), busy)
 	}
 }

@@ -29,6 +29,7 @@ func (p *puller) hold(q *pull) bool {
 // resume runs the pull again, on a worker of the table.
 func (h *heldPull) resume(_ *longpoll.Held, _ longpoll.Reason) {
 	q := &h.pull
+	defer h.p.b.guard(q.c, q.request)
 	select {
 	case <-q.c.Done():
 		return

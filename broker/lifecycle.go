@@ -82,16 +82,17 @@ func (b *Broker) startParts() error {
 func (b *Broker) startJobs() error {
 	save := time.Duration(max(100, b.o.Broker.FlushConsumerOffsetInterval)) * time.Millisecond
 	return errors.Join(
-		b.job("save-offsets", save, b.saveOffsets),
+		b.job("save-tables", save, b.saveTables),
 		b.job("expire", expirePeriod, func() {
 			b.clients.Expire()
 			b.locks.expire()
 		}))
 }
 
-func (b *Broker) saveOffsets() {
-	if err := b.offsets.Save(); err != nil {
-		b.log.Limited(b.clk, "save-offsets", logEvery).Errorf("consumer offsets are not saved: %v", err)
+// saveTables writes the consumer offsets, and what could not be written before of the other tables.
+func (b *Broker) saveTables() {
+	if err := errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save()); err != nil {
+		b.log.Limited(b.clk, "save-tables", logEvery).Errorf("tables are not saved, next try in %d ms: %v", b.o.Broker.FlushConsumerOffsetInterval, err)
 	}
 }
 
@@ -135,7 +136,7 @@ func (b *Broker) close(ctx context.Context) error {
 		note("delay", b.delay.Close())
 	}
 	if b.store != nil {
-		note("offsets", b.offsets.Save()) // 5. only with the directory's lock
+		note("tables", errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save())) // 5. only with the directory's lock
 		note("store", b.store.Close())
 	}
 	return errors.Join(errs...)

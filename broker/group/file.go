@@ -32,3 +32,11 @@ func (t *Table) fileBody() any {
 	groups, forbidden, version := t.Snapshot()
 	return &protocol.SubscriptionGroupWrapper{DataVersion: version, ForbiddenTable: forbidden, SubscriptionGroupTable: groups}
 }
+
+// Save writes what is not on disk, which is nothing unless a write failed: each change is written at once.
+func (t *Table) Save() error {
+	if !t.file.Dirty() {
+		return nil
+	}
+	return t.file.Flush()
+}

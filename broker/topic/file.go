@@ -35,3 +35,11 @@ func (t *Table) fileBody() any {
 	m, version := t.Snapshot()
 	return &fileBody{DataVersion: version, TopicConfigTable: m}
 }
+
+// Save writes what is not on disk, which is nothing unless a write failed: each change is written at once.
+func (t *Table) Save() error {
+	if !t.file.Dirty() {
+		return nil
+	}
+	return t.file.Flush()
+}

@@ -194,3 +194,19 @@ func TestLookupDoesNotAllocate(t *testing.T) {
 		t.Fatalf("%v allocations", n)
 	}
 }
+
+func TestSaveTriesAgain(t *testing.T) {
+	disk := fs.NewMem(nil)
+	table := newTable(t, disk, settings(), nil)
+	disk.SetCapacity(1)
+	if err := table.Update(protocol.NewTopicConfig("T")); err == nil {
+		t.Fatal("no error")
+	}
+	disk.SetCapacity(0)
+	if err := table.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if newTable(t, disk, settings(), nil).Get("T") == nil {
+		t.Fatal("not on disk")
+	}
+}
