@@ -237,16 +237,14 @@ func (q *Queue) growLocked() bool {
 		return false
 	}
 	end := q.max.Load()
-	if units == 0 {
-		q.ringFrom = end
-	}
-	for n := q.ringStartLocked(); n < end; n++ {
+	start := q.ringStartLocked()
+	for n := start; n < end; n++ {
 		copy(r[int(n)&(larger-1)*UnitSize:][:UnitSize], q.ring[int(n)&(units-1)*UnitSize:])
 	}
 	if q.ring != nil {
 		q.set.rings.put(q.ring)
 	}
-	q.ring = r
+	q.ring, q.ringFrom = r, start
 	if !q.listed {
 		q.listed = true
 		q.set.activate(q)
