@@ -26,16 +26,8 @@ type Broker struct {
 	MsgTraceTopicName string `conf:"msgTraceTopicName" default:"RMQ_SYS_TRACE_TOPIC" important:"true"`
 	// TraceTopicEnable: Create the trace topic at boot.
 	TraceTopicEnable bool `conf:"traceTopicEnable" default:"false" important:"true"`
-	// SendMessageThreadPoolNums: Threads handling send requests. Unit: threads.
-	SendMessageThreadPoolNums int `conf:"sendMessageThreadPoolNums" default:"$min(cpus,4)"`
-	// PullMessageThreadPoolNums: Threads handling pull requests. Unit: threads.
-	PullMessageThreadPoolNums int `conf:"pullMessageThreadPoolNums" default:"$16+2*cpus"`
 	// FlushConsumerOffsetInterval: Period of persisting consumer offsets. Unit: ms.
-	FlushConsumerOffsetInterval int `conf:"flushConsumerOffsetInterval" default:"5000" live:"true"`
-	// RejectTransactionMessage: Refuse transactional half messages.
-	RejectTransactionMessage bool `conf:"rejectTransactionMessage" default:"false" live:"true" important:"true"`
-	// FetchNameSrvAddrByDnsLookup: Treat namesrvAddr as one DNS name and resolve it periodically.
-	FetchNameSrvAddrByDnsLookup bool `conf:"fetchNameSrvAddrByDnsLookup" default:"false" important:"true"`
+	FlushConsumerOffsetInterval int `conf:"flushConsumerOffsetInterval" default:"5000"`
 	// LongPollingEnable: Hold pulls that find nothing until a message arrives or the client's suspend time ends.
 	LongPollingEnable bool `conf:"longPollingEnable" default:"true" live:"true"`
 	// ShortPollingTimeMills: Fixed hold time used when long polling is off. Unit: ms.
@@ -46,16 +38,8 @@ type Broker struct {
 	RegionID string `conf:"regionId" default:"DefaultRegion"`
 	// RegisterBrokerTimeoutMills: Timeout of one register call to a NameServer. Unit: ms.
 	RegisterBrokerTimeoutMills int `conf:"registerBrokerTimeoutMills" default:"24000"`
-	// SendHeartbeatTimeoutMillis: Timeout of one broker heartbeat to NameServer or controller. Unit: ms.
-	SendHeartbeatTimeoutMillis int `conf:"sendHeartbeatTimeoutMillis" default:"1000"`
 	// SlaveReadEnable: Let the master advise clients to pull from a slave when it lags behind memory.
 	SlaveReadEnable bool `conf:"slaveReadEnable" default:"false" live:"true"`
-	// BrokerFastFailureEnable: Answer SYSTEM_BUSY to requests that waited too long in a queue.
-	BrokerFastFailureEnable bool `conf:"brokerFastFailureEnable" default:"true" live:"true"`
-	// WaitTimeMillsInSendQueue: Queue wait limit for sends; users raise it to quiet `[TIMEOUT_CLEAN_QUEUE]broker busy`. Unit: ms.
-	WaitTimeMillsInSendQueue int64 `conf:"waitTimeMillsInSendQueue" default:"200" live:"true"`
-	// WaitTimeMillsInPullQueue: Queue wait limit for pulls. Unit: ms.
-	WaitTimeMillsInPullQueue int64 `conf:"waitTimeMillsInPullQueue" default:"5000" live:"true"`
 	// StartAcceptSendRequestTimeStamp: Sends are refused with SYSTEM_ERROR before this instant. Unit: epoch ms.
 	StartAcceptSendRequestTimeStamp int64 `conf:"startAcceptSendRequestTimeStamp" default:"0" live:"true"`
 	// TraceOn: Value of TRACE_ON returned to clients; false turns client tracing off.
@@ -63,19 +47,11 @@ type Broker struct {
 	// RejectPullConsumerEnable: Refuse pulls from pull-type or unknown groups on a channel that never sent a heartbeat (SUBSCRIPTION_NOT_EXIST).
 	RejectPullConsumerEnable bool `conf:"rejectPullConsumerEnable" default:"false" live:"true"`
 	// CompressedRegister: Deflate the topic table in the register request body.
-	CompressedRegister bool `conf:"compressedRegister" default:"false" live:"true"`
+	CompressedRegister bool `conf:"compressedRegister" default:"false"`
 	// ForceRegister: Register every period even when the topic table did not change.
-	ForceRegister bool `conf:"forceRegister" default:"true" live:"true"`
+	ForceRegister bool `conf:"forceRegister" default:"true"`
 	// RegisterNameServerPeriod: Register period. Unit: ms.
-	RegisterNameServerPeriod int `conf:"registerNameServerPeriod" default:"30000" clamp:"10000..60000" live:"true"`
-	// UpdateNameServerAddrPeriod: Period of re-reading the NameServer address list. Unit: ms.
-	UpdateNameServerAddrPeriod int `conf:"updateNameServerAddrPeriod" default:"120000"`
-	// BrokerHeartbeatInterval: Period of light heartbeats to NameServer (slave-acting-master) or controller. Unit: ms.
-	BrokerHeartbeatInterval int `conf:"brokerHeartbeatInterval" default:"1000"`
-	// BrokerNotActiveTimeoutMillis: Liveness timeout the broker asks the NameServer to apply (slave-acting-master only). Unit: ms.
-	BrokerNotActiveTimeoutMillis int64 `conf:"brokerNotActiveTimeoutMillis" default:"10000"`
-	// RealTimeNotifyConsumerChange: Notify membership changes at once instead of every 15 s.
-	RealTimeNotifyConsumerChange bool `conf:"realTimeNotifyConsumerChange" default:"true" live:"true"`
+	RegisterNameServerPeriod int `conf:"registerNameServerPeriod" default:"30000" clamp:"10000..60000"`
 	// LitePullMessageEnable: Serve LITE_PULL_MESSAGE; false answers NO_PERMISSION.
 	LitePullMessageEnable bool `conf:"litePullMessageEnable" default:"true" live:"true"`
 	// UseServerSideResetOffset: Reset offsets inside the broker without asking clients.
@@ -83,27 +59,15 @@ type Broker struct {
 	// ValidateSystemTopicWhenUpdateTopic: Refuse admin changes of system topics.
 	ValidateSystemTopicWhenUpdateTopic bool `conf:"validateSystemTopicWhenUpdateTopic" default:"true" live:"true"`
 	// ChannelExpiredTimeout: Client channel is dead after this silence. Unit: ms.
-	ChannelExpiredTimeout int64 `conf:"channelExpiredTimeout" default:"120000" live:"true"`
-	// SubscriptionExpiredTimeout: Keep a gone group's subscription this long. Unit: ms.
-	SubscriptionExpiredTimeout int64 `conf:"subscriptionExpiredTimeout" default:"600000" live:"true"`
-	// FetchNamesrvAddrInterval: Period of asking the address server. Unit: ms.
-	FetchNamesrvAddrInterval int64 `conf:"fetchNamesrvAddrInterval" default:"10000"`
-	// EnableSingleTopicRegister: Register only the changed topic after an admin change.
-	EnableSingleTopicRegister bool `conf:"enableSingleTopicRegister" default:"false" live:"true"`
-	// EnableSplitRegistration: Send the topic table in several register requests; never together with deleteTopicWithBrokerRegistration of the NameServer.
-	EnableSplitRegistration bool `conf:"enableSplitRegistration" default:"false"`
-	// SplitRegistrationSize: Topics per split register request.
-	SplitRegistrationSize int `conf:"splitRegistrationSize" default:"800"`
+	ChannelExpiredTimeout int64 `conf:"channelExpiredTimeout" default:"120000"`
 	// ReviveQueueNum: Queues of the POP revive log topic.
 	ReviveQueueNum int `conf:"reviveQueueNum" default:"8"`
 	// ConfigBlackList: Keys that UPDATE_BROKER_CONFIG must refuse. Unit: k;k.
 	ConfigBlackList string `conf:"configBlackList" default:"configBlackList;brokerConfigPath"`
-	// ClearRetryTopicWhenDeleteTopic: Deleting a topic also deletes its POP retry topics.
-	ClearRetryTopicWhenDeleteTopic bool `conf:"clearRetryTopicWhenDeleteTopic" default:"true" live:"true"`
 	// EnableRegisterProducer: Keep producer groups; may be off only with rejectTransactionMessage.
 	EnableRegisterProducer bool `conf:"enableRegisterProducer" default:"true" live:"true"`
 	// EnableCreateSysGroup: Auto-create CID_RMQ_SYS_ groups even when autoCreateSubscriptionGroup is off.
-	EnableCreateSysGroup bool `conf:"enableCreateSysGroup" default:"true" live:"true"`
+	EnableCreateSysGroup bool `conf:"enableCreateSysGroup" default:"true"`
 	// BrokerName: Broker group name; master and slaves of a group share it.
 	BrokerName string `conf:"brokerName" default:"$hostname" important:"true"`
 	// BrokerClusterName: Cluster name.

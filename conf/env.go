@@ -10,7 +10,7 @@ type Env struct {
 	Home     string // home directory; "" stands for the working directory
 	Hostname string // default of brokerName; "" stands for DEFAULT_BROKER
 	IP       string // first usable local address; "" stands for 127.0.0.1
-	CPUs     int    // 0 stands for 1
+	CPUs     int    // processors; no default depends on them at present
 	Namesrv  string // NAMESRV_ADDR
 	Port     int    // default of listenPort
 }
@@ -26,7 +26,6 @@ func (e Env) expand(def string) string {
 	if !strings.HasPrefix(def, "$") {
 		return def
 	}
-	cpus := max(e.CPUs, 1)
 	switch name, rest, _ := strings.Cut(def[1:], "/"); name {
 	case "home":
 		if e.Home == "" {
@@ -41,10 +40,6 @@ func (e Env) expand(def string) string {
 		return e.Namesrv
 	case "port":
 		return strconv.Itoa(e.Port)
-	case "min(cpus,4)":
-		return strconv.Itoa(min(cpus, 4))
-	case "16+2*cpus":
-		return strconv.Itoa(16 + 2*cpus)
 	}
 	panic("conf: unknown default " + def)
 }

@@ -21,7 +21,7 @@ func apply(t *testing.T, text string) (BrokerProcess, []string) {
 }
 
 func TestDefaults(t *testing.T) {
-	p := DefaultBrokerProcess(Env{Home: "/home/u/", Hostname: "h", IP: "192.0.2.1", CPUs: 2, Namesrv: "ns:9876"})
+	p := DefaultBrokerProcess(Env{Home: "/home/u/", Hostname: "h", IP: "192.0.2.1", Namesrv: "ns:9876"})
 	for _, tt := range []struct{ got, want any }{
 		{p.Store.StorePathRootDir, "/home/u/store"},
 		{p.Broker.BrokerName, "h"},
@@ -29,8 +29,6 @@ func TestDefaults(t *testing.T) {
 		{p.Broker.BrokerID, int64(0)},
 		{p.Broker.BrokerIP1, "192.0.2.1"},
 		{p.Broker.NamesrvAddr, "ns:9876"},
-		{p.Broker.SendMessageThreadPoolNums, 2},
-		{p.Broker.PullMessageThreadPoolNums, 20},
 		{p.Broker.ListenPort, 10911},
 		{p.Server.ListenPort, 10911},
 		{p.Store.HAListenPort, 0},
@@ -38,7 +36,6 @@ func TestDefaults(t *testing.T) {
 		{DefaultServer(Env{}).ListenPort, 0},
 		{DefaultStore(Env{}).StorePathRootDir, "store"},
 		{DefaultBroker(Env{}).BrokerName, "DEFAULT_BROKER"},
-		{DefaultBroker(Env{CPUs: 16}).SendMessageThreadPoolNums, 4},
 		{DefaultNamesrv(Env{Home: "/h"}).KvConfigPath, "/h/namesrv/kvConfig.json"},
 	} {
 		if tt.got != tt.want {
@@ -71,14 +68,14 @@ func TestApplyConversions(t *testing.T) {
 		"fileReservedTime=4_8",
 		"maxMessageSize=4294967296",
 		"diskMaxUsedSpaceRatio=99",
-		"waitTimeMillsInSendQueue=+500",
+		"startAcceptSendRequestTimeStamp=+500",
 		"deleteWhen=\xe9",
 	}, "\n"))
 	for _, tt := range []struct{ got, want any }{
 		{p.Broker.BrokerID, int64(0)}, {p.Broker.TraceOn, false}, {p.Broker.AutoCreateTopicEnable, true},
 		{p.Broker.LongPollingEnable, false}, {p.Store.FlushDiskType, "ASYNC_FLUSH"}, {p.Store.BrokerRole, "SYNC_MASTER"},
 		{p.Broker.BrokerName, "a"}, {p.Store.FileReservedTime, 72}, {p.Store.MaxMessageSize, 4194304},
-		{p.Store.DiskMaxUsedSpaceRatio, 95}, {p.Broker.WaitTimeMillsInSendQueue, int64(500)},
+		{p.Store.DiskMaxUsedSpaceRatio, 95}, {p.Broker.StartAcceptSendRequestTimeStamp, int64(500)},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("value %v, want %v", tt.got, tt.want)

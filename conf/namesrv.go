@@ -4,8 +4,6 @@ package conf
 type Namesrv struct {
 	// KvConfigPath: JSON file of the KV store (order config and user namespaces); rewritten on every KV change.
 	KvConfigPath string `conf:"kvConfigPath" default:"$home/namesrv/kvConfig.json"`
-	// ConfigStorePath: File to which UPDATE_NAMESRV_CONFIG persists; replaced by the -c file when one is given.
-	ConfigStorePath string `conf:"configStorePath" default:"$home/namesrv/namesrv.properties"`
 	// OrderMessageEnable: Attach the order config of a topic (ORDER_TOPIC_CONFIG namespace) to route replies.
 	OrderMessageEnable bool `conf:"orderMessageEnable" default:"false" live:"true"`
 	// ReturnOrderTopicConfigToBroker: Attach the whole order config namespace to broker register replies.

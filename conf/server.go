@@ -12,20 +12,6 @@ type Server struct {
 	ServerSocketSndBufSize int `conf:"serverSocketSndBufSize" default:"0"`
 	// ServerSocketRcvBufSize: SO_RCVBUF; 0 leaves the OS default. Unit: B.
 	ServerSocketRcvBufSize int `conf:"serverSocketRcvBufSize" default:"0"`
-	// EnableShutdownGracefully: At shutdown answer GO_AWAY (1500) first and wait.
-	EnableShutdownGracefully bool `conf:"enableShutdownGracefully" default:"false"`
-	// ShutdownWaitTimeSeconds: That wait. Unit: s.
-	ShutdownWaitTimeSeconds int `conf:"shutdownWaitTimeSeconds" default:"30"`
-	// ConnectTimeoutMillis: Connect timeout. Unit: ms.
-	ConnectTimeoutMillis int `conf:"connectTimeoutMillis" default:"3000"`
-	// ClientChannelMaxIdleTimeSeconds: Close a connection idle this long. Unit: s.
-	ClientChannelMaxIdleTimeSeconds int `conf:"clientChannelMaxIdleTimeSeconds" default:"120"`
-	// ClientSocketSndBufSize: SO_SNDBUF; 0 leaves the OS default. Unit: B.
-	ClientSocketSndBufSize int `conf:"clientSocketSndBufSize" default:"0"`
-	// ClientSocketRcvBufSize: SO_RCVBUF; 0 leaves the OS default. Unit: B.
-	ClientSocketRcvBufSize int `conf:"clientSocketRcvBufSize" default:"0"`
-	// ClientCloseSocketIfTimeout: Close the connection when a call times out.
-	ClientCloseSocketIfTimeout bool `conf:"clientCloseSocketIfTimeout" default:"true"`
 	// FrameMaxLength: Largest frame, length words excluded; a longer one closes the connection. Unit: B.
 	FrameMaxLength int `conf:"com.rocketmq.remoting.frameMaxLength" default:"16777216" clamp:"65536..268435456"`
 	// TLSConfigFile: Property file whose tls.* keys are added to those of the configuration file. Unit: path.

@@ -16,42 +16,20 @@ type Store struct {
 	DiskSpaceWarningLevelRatio int `conf:"diskSpaceWarningLevelRatio" default:"90" clamp:"35..90" live:"true"`
 	// DiskSpaceCleanForciblyRatio: Delete files at once above this disk use Unit: %.
 	DiskSpaceCleanForciblyRatio int `conf:"diskSpaceCleanForciblyRatio" default:"85" clamp:"30..85" live:"true"`
-	// FlushIntervalConsumeQueue: Period of consume queue flush. Unit: ms.
-	FlushIntervalConsumeQueue int `conf:"flushIntervalConsumeQueue" default:"1000"`
-	// CleanResourceInterval: Period of the file cleaner. Unit: ms.
-	CleanResourceInterval int `conf:"cleanResourceInterval" default:"10000"`
 	// DeleteWhen: Hours of the day at which expired files are deleted, for example 04 or 04;16. Unit: hour;hour.
 	DeleteWhen string `conf:"deleteWhen" default:"04" live:"true" important:"true"`
 	// DiskMaxUsedSpaceRatio: Start deleting expired files above this disk use Unit: %.
 	DiskMaxUsedSpaceRatio int `conf:"diskMaxUsedSpaceRatio" default:"75" clamp:"10..95" live:"true"`
 	// FileReservedTime: Age after which commit log files expire. Unit: hours.
 	FileReservedTime int `conf:"fileReservedTime" default:"72" live:"true" important:"true"`
-	// DeleteFileBatchMax: Max files deleted per round.
-	DeleteFileBatchMax int `conf:"deleteFileBatchMax" default:"10" important:"true"`
 	// MaxMessageSize: Max message body size. Unit: B.
 	MaxMessageSize int `conf:"maxMessageSize" default:"4194304" live:"true"`
-	// MaxFilterMessageSize: Consume queue bytes scanned per pull when filtering. Unit: B.
-	MaxFilterMessageSize int `conf:"maxFilterMessageSize" default:"16000" live:"true"`
 	// CheckCRCOnRecover: Check body CRC during recovery.
 	CheckCRCOnRecover bool `conf:"checkCRCOnRecover" default:"true"`
-	// FlushCommitLogLeastPages: Dirty pages needed for a flush. Unit: pages.
-	FlushCommitLogLeastPages int `conf:"flushCommitLogLeastPages" default:"4"`
-	// FlushConsumeQueueLeastPages: Dirty pages needed for a consume queue flush. Unit: pages.
-	FlushConsumeQueueLeastPages int `conf:"flushConsumeQueueLeastPages" default:"2"`
-	// FlushCommitLogThoroughInterval: Flush everything after this time. Unit: ms.
-	FlushCommitLogThoroughInterval int `conf:"flushCommitLogThoroughInterval" default:"10000"`
-	// FlushConsumeQueueThoroughInterval: Flush every consume queue after this time. Unit: ms.
-	FlushConsumeQueueThoroughInterval int `conf:"flushConsumeQueueThoroughInterval" default:"60000"`
 	// MaxTransferBytesOnMessageInMemory: Bytes per pull reply for messages in memory. Unit: B.
 	MaxTransferBytesOnMessageInMemory int `conf:"maxTransferBytesOnMessageInMemory" default:"262144" live:"true" important:"true"`
 	// MaxTransferCountOnMessageInMemory: Messages per pull reply for messages in memory.
 	MaxTransferCountOnMessageInMemory int `conf:"maxTransferCountOnMessageInMemory" default:"32" live:"true" important:"true"`
-	// MaxTransferBytesOnMessageInDisk: Bytes per pull reply for messages on disk. Unit: B.
-	MaxTransferBytesOnMessageInDisk int `conf:"maxTransferBytesOnMessageInDisk" default:"65536" live:"true" important:"true"`
-	// MaxTransferCountOnMessageInDisk: Messages per pull reply for messages on disk.
-	MaxTransferCountOnMessageInDisk int `conf:"maxTransferCountOnMessageInDisk" default:"8" live:"true" important:"true"`
-	// AccessMessageInMemoryMaxRatio: Share of physical memory assumed to hold recent messages. Unit: %.
-	AccessMessageInMemoryMaxRatio int `conf:"accessMessageInMemoryMaxRatio" default:"40" important:"true"`
 	// MessageIndexEnable: Build the key index.
 	MessageIndexEnable bool `conf:"messageIndexEnable" default:"true" important:"true"`
 	// MaxHashSlotNum: Hash slots of one index file.
@@ -67,15 +45,11 @@ type Store struct {
 	// FlushDiskType: Reply before or after the disk flush.
 	FlushDiskType string `conf:"flushDiskType" default:"ASYNC_FLUSH" enum:"ASYNC_FLUSH|SYNC_FLUSH" important:"true"`
 	// SyncFlushTimeout: Wait for a synchronous flush. Unit: ms.
-	SyncFlushTimeout int `conf:"syncFlushTimeout" default:"5000" live:"true"`
+	SyncFlushTimeout int `conf:"syncFlushTimeout" default:"5000"`
 	// MessageDelayLevel: Delay levels 1..N separated by blanks, units s m h d. Unit: list.
 	MessageDelayLevel string `conf:"messageDelayLevel" default:"1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"`
 	// FlushDelayOffsetInterval: Period of persisting delay offsets. Unit: ms.
 	FlushDelayOffsetInterval int64 `conf:"flushDelayOffsetInterval" default:"10000"`
-	// CleanFileForciblyEnable: Allow immediate deletion when the disk is nearly full.
-	CleanFileForciblyEnable bool `conf:"cleanFileForciblyEnable" default:"true" live:"true" important:"true"`
-	// OsPageCacheBusyTimeOutMills: Page cache is busy when a write holds the lock this long; users raise it with `[PCBUSY_CLEAN_QUEUE]broker busy`. Unit: ms.
-	OsPageCacheBusyTimeOutMills int64 `conf:"osPageCacheBusyTimeOutMills" default:"1000" live:"true"`
 	// DefaultQueryMaxNum: Messages of a unique key query.
 	DefaultQueryMaxNum int `conf:"defaultQueryMaxNum" default:"32" live:"true"`
 	// TimerWheelEnable: Create the system topics of arbitrary delays, as RocketMQ does.

@@ -317,3 +317,34 @@ func TestFileHeads(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryKeyIsRead: a key of a configuration struct that nothing reads would be accepted in silence and do nothing. It belongs
+// into conf/inert.tsv, where setting it is answered with a warning.
+func TestEveryKeyIsRead(t *testing.T) {
+	fields, read := map[string]string{}, map[string]bool{}
+	each(t, func(s *source) {
+		if s.test {
+			return
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				if s.dir == "conf" && n.Tag != nil && strings.Contains(n.Tag.Value, `conf:"`) {
+					fields[n.Names[0].Name] = s.at(n.Pos())
+				}
+			case *ast.SelectorExpr:
+				read[n.Sel.Name] = true
+			}
+			return true
+		})
+	})
+	if len(fields) < 50 {
+		t.Fatalf("only %d keys found", len(fields))
+	}
+	byKey := []string{"ConfigBlackList", "TLSConfigFile"} // conf itself reads these, by their keys
+	for name, at := range fields {
+		if !read[name] && !slices.Contains(byKey, name) {
+			t.Errorf("%s: nothing reads %s: move its key to conf/inert.tsv", at, name)
+		}
+	}
+}

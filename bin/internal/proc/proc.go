@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -38,7 +37,7 @@ const (
 
 // HostEnv reads what the defaults of conf take from the host.
 func HostEnv() conf.Env {
-	e := conf.Env{CPUs: runtime.GOMAXPROCS(0), Namesrv: os.Getenv("NAMESRV_ADDR"), IP: LocalIP()}
+	e := conf.Env{Namesrv: os.Getenv("NAMESRV_ADDR"), IP: LocalIP()}
 	e.Home, _ = os.UserHomeDir()
 	e.Hostname, _ = os.Hostname()
 	return e
