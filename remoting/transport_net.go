@@ -1,28 +1,69 @@
 package remoting
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 var errTooManyConns = errors.New("remoting: too many connections, or closing")
 
-// netLink is any net.Conn. Its output always goes through the connection's drain goroutine, since a net.Conn cannot
-// write without waiting.
+// netLink is any net.Conn. Only TCP can write without waiting; output of others (TLS, pipes) always goes through the
+// connection's drain goroutine.
 type netLink struct {
 	nc   net.Conn
 	in   *netInput
 	once sync.Once
+	try  *tryWriter // nil if nc cannot
+}
+
+// tryWriter writes to a socket what it takes now.
+type tryWriter struct {
+	raw syscall.RawConn
+	b   []byte
+	n   int
+	err error
+	do  func(fd uintptr) bool // t.once, kept so that a write does not allocate
+}
+
+func newTryWriter(nc net.Conn) *tryWriter {
+	tcp, ok := nc.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	t := &tryWriter{raw: raw}
+	t.do = t.once
+	return t
+}
+
+func (t *tryWriter) once(fd uintptr) bool {
+	t.n, t.err = writeFD(int(fd), t.b)
+	return true // never wait
+}
+
+func (t *tryWriter) write(b []byte) (int, error) {
+	t.b = b
+	err := t.raw.Write(t.do)
+	t.b = nil
+	if errors.Is(err, net.ErrClosed) {
+		return 0, ErrClosed
+	}
+	return t.n, cmp.Or(err, t.err)
 }
 
 // serveNet starts c on nc with a goroutine of its own.
 func serveNet(c *conn, nc net.Conn, server bool) error {
 	in := newNetInput(nc)
-	l := &netLink{nc: nc, in: in}
+	l := &netLink{nc: nc, in: in, try: newTryWriter(nc)}
 	c.link = l
 	if !server {
 		c.pre = prefacePlain
@@ -77,7 +118,12 @@ func (c *conn) readLoop(in *netInput) {
 	}
 }
 
-func (l *netLink) tryWrite([]byte) (int, error) { return 0, nil }
+func (l *netLink) tryWrite(b []byte) (int, error) {
+	if l.try == nil {
+		return 0, nil
+	}
+	return l.try.write(b)
+}
 
 func (l *netLink) write(b []byte) error {
 	_, err := l.nc.Write(b)

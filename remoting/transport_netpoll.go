@@ -107,14 +107,20 @@ func (l *netpollLink) tryWrite(b []byte) (int, error) {
 	if l.dead {
 		return 0, ErrClosed
 	}
+	return writeFD(l.fd, b)
+}
+
+// writeFD writes to a socket that does not block; 0 without an error means that it takes nothing now.
+func writeFD(fd int, b []byte) (int, error) {
 	for {
-		n, err := syscall.Write(l.fd, b)
-		switch {
-		case err == nil:
+		n, err := syscall.Write(fd, b)
+		switch err {
+		case nil:
 			return n, nil
-		case errors.Is(err, syscall.EAGAIN):
+		case syscall.EAGAIN:
 			return 0, nil
-		case !errors.Is(err, syscall.EINTR):
+		case syscall.EINTR:
+		default:
 			return 0, err
 		}
 	}
