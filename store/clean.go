@@ -107,9 +107,12 @@ func (c *cleaner) round(ctx context.Context) error {
 func (c *cleaner) one(ctx context.Context) (bool, error) {
 	s := c.s
 	f := s.log.oldest()
-	if f == nil || f.End() > s.dispatch.pos.Load() || f.End() > s.flush.flushed.Load() {
+	if f == nil {
 		c.armed.Store(false)
 		return false, nil
+	}
+	if f.End() > s.dispatch.pos.Load() || f.End() > s.flush.flushed.Load() {
+		return false, nil // soon
 	}
 	info, err := f.Stat()
 	if err != nil {

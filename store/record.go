@@ -45,6 +45,7 @@ const (
 	crcMask       = 0x7FFFFFFF
 	maxTopicV1    = 127
 	maxTopic      = 255
+	maxPort       = 65535
 	maxProperties = 32767
 	// recordOverhead is what a record may have beyond the greatest body.
 	recordOverhead = 64 << 10
@@ -211,10 +212,14 @@ func parseRecord(b []byte, r *record) error {
 	if r.sysFlag&protocol.SysFlagBornHostV6 != 0 {
 		at += longHost
 	}
+	bornPort := be.Uint32(b[at-4:])
 	r.storeTime = int64(be.Uint64(b[at:]))
 	at += 16
 	if r.sysFlag&protocol.SysFlagStoreHostV6 != 0 {
 		at += longHost
+	}
+	if bornPort > maxPort || be.Uint32(b[at-4:]) > maxPort || r.queueID < 0 || r.queueOffset < 0 || r.storeTime < 0 {
+		return fmt.Errorf("%w: a field of a record has a value that cannot be", ErrCorrupt)
 	}
 	return r.parseTail(b, at+12) // over reconsume times and prepared offset
 }
