@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seedmq/seedmq/client/admin"
@@ -55,7 +56,7 @@ func groupFields(g *protocol.SubscriptionGroupConfig) []groupField {
 		exp = fmt.Sprintf("ExponentialRetryPolicy{initial=%d, max=%d, multiplier=%d}", p.Initial, p.Max, p.Multiplier)
 	}
 	if p := policy.CustomizedRetryPolicy; p != nil {
-		cust = "CustomizedRetryPolicy{next=" + fmt.Sprint(p.Next) + "}"
+		cust = "CustomizedRetryPolicy{next=" + strings.ReplaceAll(fmt.Sprint(p.Next), " ", ", ") + "}"
 	}
 	subs := ""
 	if g.SubscriptionDataSet != nil {
