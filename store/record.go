@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"math/bits"
 	"net/netip"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -208,6 +209,9 @@ func parseRecord(b []byte, r *record) error {
 	r.queueID = int32(be.Uint32(b[posQueueID:]))
 	r.queueOffset = int64(be.Uint64(b[posQueueOffset:]))
 	r.sysFlag = int32(be.Uint32(b[posSysFlag:]))
+	if int(size) < minRecord+longHost*bits.OnesCount32(uint32(r.sysFlag&(protocol.SysFlagBornHostV6|protocol.SysFlagStoreHostV6))) {
+		return fmt.Errorf("%w: record of %d bytes with sysFlag %x", ErrCorrupt, size, r.sysFlag)
+	}
 	at := posStoreTime
 	if r.sysFlag&protocol.SysFlagBornHostV6 != 0 {
 		at += longHost
