@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"sync"
@@ -179,13 +180,24 @@ func (b *Broker) Held() int { return b.held.Len() }
 // Self is brokerIP1:port, the address that clients are told; valid after Start.
 func (b *Broker) Self() netip.AddrPort { return b.settings().self }
 
-// setSelf notes the address that clients are told.
-func (b *Broker) setSelf(port uint16) error {
-	ip, err := netip.ParseAddr(b.o.Broker.BrokerIP1)
+// setSelf notes the address that clients are told. brokerIP1 may be a host name; message ids need the address behind it.
+func (b *Broker) setSelf(ctx context.Context, port uint16) error {
+	name := b.o.Broker.BrokerIP1
+	ip, err := netip.ParseAddr(name)
 	if err != nil {
-		return fmt.Errorf("broker: brokerIP1 %q: %w", b.o.Broker.BrokerIP1, err)
+		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		if err != nil {
+			return fmt.Errorf("broker: brokerIP1 %q is neither an address nor the name of one: %w", name, err)
+		}
+		ip = found[0]
+		for _, a := range found {
+			if a.Unmap().Is4() {
+				ip = a
+				break
+			}
+		}
 	}
-	b.change(func(s *settings) { s.self = netip.AddrPortFrom(ip, port) })
+	b.change(func(s *settings) { s.self = netip.AddrPortFrom(ip.Unmap(), port) })
 	return nil
 }
 

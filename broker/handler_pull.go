@@ -69,7 +69,9 @@ func (p *puller) serve(c remoting.Conn, req *protocol.Command) {
 	}
 	key := offset.Key{Group: q.group.Name(), Topic: q.topic.Name(), QueueID: q.queueID}
 	if next, ok := p.b.offsets.TakeReset(key); ok {
-		q.reply(protocol.RespPullOffsetMoved, "OFFSET_RESET", p.header(&q, &store.GetResult{NextBeginOffset: next}))
+		res := store.GetResult{NextBeginOffset: next}
+		res.MinOffset, res.MaxOffset, _ = p.b.store.QueueRange(key.Topic, key.QueueID)
+		q.reply(protocol.RespPullOffsetMoved, "OFFSET_RESET", p.header(&q, &res))
 		return
 	}
 	if h.SysFlag&protocol.PullFlagCommitOffset != 0 {

@@ -47,7 +47,9 @@ func (b *Broker) start() error {
 	if err := b.server.Listen(); err != nil { // clients wait until Serve
 		return err
 	}
-	if err := b.setSelf(b.Addr().Port()); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := b.setSelf(ctx, b.Addr().Port()); err != nil {
 		return err
 	}
 	b.sender.ids = newUniqIDs(b.Self(), b.clk.Now().UnixNano())

@@ -146,12 +146,19 @@ func TestBadOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o = brokertest.Options(t.TempDir())
-	o.Broker.BrokerIP1 = "not an address"
+	o.Broker.BrokerIP1 = "no such name.invalid"
 	b, err := broker.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Start(); err == nil || !strings.Contains(err.Error(), "brokerIP1") {
 		t.Fatal(err)
+	}
+}
+
+func TestBrokerIP1MayBeAName(t *testing.T) {
+	b := brokertest.Start(t, func(o *broker.Options) { o.Broker.BrokerIP1 = "localhost" })
+	if !b.Self().Addr().IsLoopback() || b.Self().Port() != b.Addr().Port() {
+		t.Fatal(b.Self())
 	}
 }

@@ -40,12 +40,13 @@ func (b *Broker) makeRegistrar() error {
 	if ha == "" {
 		ha = c.BrokerIP1
 	}
+	self := net.JoinHostPort(c.BrokerIP1, strconv.Itoa(int(b.Self().Port()))) // as configured: a name stays a name
 	port := b.o.Store.HAListenPort
 	if port == 0 {
 		port = int(b.Self().Port()) + 1
 	}
 	b.registrar = outer.New(outer.Options{
-		Identity: outer.Identity{Cluster: c.BrokerClusterName, Name: c.BrokerName, ID: c.BrokerID, Addr: b.Self().String(),
+		Identity: outer.Identity{Cluster: c.BrokerClusterName, Name: c.BrokerName, ID: c.BrokerID, Addr: self,
 			HAAddr: net.JoinHostPort(ha, strconv.Itoa(port))},
 		NameServers: list, Transport: nameServers{b.outer}, Topics: b.topics.Snapshot,
 		Permission: func() int32 { return int32(b.settings().BrokerPermission) },
