@@ -40,7 +40,8 @@ bench: ## every micro-benchmark, briefly, so that they keep working
 	$(GO) test -run '^$$' -bench . -benchtime 100ms ./...
 
 test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing
-	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; else echo "no tools/e2e/peers.sh"; fi
+	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; \
+	else cd tools/e2e && $(GO) test -tags peers -timeout 30m ./...; fi
 
 clean:
 	rm -rf $(OUT)

@@ -362,3 +362,30 @@ func TestProgramsAreStatic(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestNameServersAreExchanged: a broker moves from one NameServer to another on SIGHUP, without a restart.
+func TestNameServersAreExchanged(t *testing.T) {
+	address := func(p *process) string {
+		p.waitFor(p.stdout, "boot success")
+		_, a, _ := strings.Cut(strings.TrimSpace(p.stdout()), "address ")
+		return a
+	}
+	start := func() *process {
+		return launch(t, "mqnamesrv", "-c", writeFile(t, "ns.conf", "listenPort=0\nbindAddress=127.0.0.1\n"))
+	}
+	one, two := start(), start()
+	place := ownPlace(t)
+	path := writeFile(t, "b.conf", "brokerName=moving\nnamesrvAddr="+address(one)+place)
+	b := launch(t, "mqbroker", "-c", path)
+	one.waitFor(one.stderr, "broker moving[0]")
+	if err := os.WriteFile(path, []byte("brokerName=moving\nnamesrvAddr="+address(two)+place), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	two.waitFor(two.stderr, "broker moving[0]")
+	b.stop()
+	one.stop()
+	two.stop()
+}

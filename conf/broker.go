@@ -3,7 +3,7 @@ package conf
 // Broker holds the keys of BrokerConfig that mean something here. Names and defaults are Java's.
 type Broker struct {
 	// NamesrvAddr: NameServer list, `;` separated; every entry is validated as host:port at start-up. Unit: addr;addr.
-	NamesrvAddr string `conf:"namesrvAddr" default:"$namesrv" important:"true"`
+	NamesrvAddr string `conf:"namesrvAddr" default:"$namesrv" reload:"true" important:"true"`
 	// ListenPort: Remoting port; the same key as in Server.
 	ListenPort int `conf:"listenPort" default:"$port" clamp:"0..65535" important:"true"`
 	// BrokerIP1: Address advertised to NameServer and clients; also becomes the store host stamped in messages.

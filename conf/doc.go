@@ -7,6 +7,7 @@
 //	enum:"A|B"        the accepted words
 //	clamp:"lo..hi"    a value outside is moved to the nearer end, with a warning
 //	live:"true"       may change while the process runs (the allow list of UPDATE_*_CONFIG)
+//	reload:"true"     may change when the file is read again (SIGHUP), but not remotely
 //	important:"true"  shown by -m
 //
 // Keys that RocketMQ knows and nothing here reads are data: inert.tsv. A key that is in neither is unknown and is reported

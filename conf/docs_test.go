@@ -74,6 +74,9 @@ func documented(t *testing.T, file string) []string {
 		if tag.Get("live") == "true" {
 			live = "live"
 		}
+		if tag.Get("reload") == "true" {
+			live = "SIGHUP"
+		}
 		if e := tag.Get("enum"); e != "" {
 			meaning += " One of `" + strings.ReplaceAll(e, "|", "`, `") + "`."
 		}

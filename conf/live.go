@@ -170,7 +170,7 @@ func (l *Live[T]) Reload() (Reloaded, error) {
 		c := Change{Key: f.key, Old: f.text(), New: wanted[i].text()}
 		switch {
 		case c.Old == c.New:
-		case f.live:
+		case f.live, f.reload:
 			f.v.Set(wanted[i].v)
 			r.Changed = append(r.Changed, c)
 		default:

@@ -230,3 +230,26 @@ func TestRewriteKeepsLineEnds(t *testing.T) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }
+
+// TestReloadChangesAddresses: whoever can write the file may name other NameServers; a remote peer may not.
+func TestReloadChangesAddresses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "broker.conf")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("namesrvAddr=a:1")
+	l, _, err := Start(DefaultBrokerProcess(Env{}), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Update([]byte("namesrvAddr=evil:1")); err == nil {
+		t.Error("a remote peer changed namesrvAddr")
+	}
+	write("namesrvAddr=b:1")
+	if _, err := l.Reload(); err != nil || l.Get().Broker.NamesrvAddr != "b:1" {
+		t.Errorf("after a reload %q, %v", l.Get().Broker.NamesrvAddr, err)
+	}
+}

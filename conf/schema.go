@@ -9,12 +9,12 @@ import (
 
 // field is one key of a config struct, bound to a value.
 type field struct {
-	key             string
-	def             string
-	enum            string
-	clamp           string
-	live, important bool
-	v               reflect.Value
+	key                     string
+	def                     string
+	enum                    string
+	clamp                   string
+	live, reload, important bool // reload: SIGHUP may change it, a remote peer may not
+	v                       reflect.Value
 }
 
 // fieldsOf lists the keyed fields of target, a pointer to a config struct or to a struct of config structs, in declaration order.
@@ -36,7 +36,7 @@ func appendFields(dst []field, v reflect.Value) []field {
 		}
 		dst = append(dst, field{
 			key: key, def: f.Tag.Get("default"), enum: f.Tag.Get("enum"), clamp: f.Tag.Get("clamp"),
-			live: f.Tag.Get("live") == "true", important: f.Tag.Get("important") == "true", v: v.Field(i),
+			live: f.Tag.Get("live") == "true", reload: f.Tag.Get("reload") == "true", important: f.Tag.Get("important") == "true", v: v.Field(i),
 		})
 	}
 	return dst

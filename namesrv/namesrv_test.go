@@ -448,3 +448,21 @@ func TestCloseTwice(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryNameServerRequestIsServed lists the request codes that Apache RocketMQ 5.5.0's NameServer handles.
+func TestEveryNameServerRequestIsServed(t *testing.T) {
+	h := start(t)
+	served := map[protocol.RequestCode]bool{}
+	for _, r := range h.srv.routes() {
+		served[r.Code] = true
+	}
+	all := []protocol.RequestCode{100, 101, 102, 103, 104, 105, 106, 205, 206, 216, 217, 219, 224, 304, 311, 312, 313, 318, 319, 322, 327, 901, 904}
+	for _, code := range all {
+		if !served[code] {
+			t.Errorf("%d %s is not served", code, protocol.RequestName(code))
+		}
+	}
+	if len(served) != len(all) {
+		t.Errorf("%d codes served, %d known", len(served), len(all))
+	}
+}

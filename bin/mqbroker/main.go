@@ -52,6 +52,13 @@ func serve(log *xlog.Logger, live *conf.Live[conf.BrokerProcess], stdout, stderr
 	if err != nil {
 		return proc.Fail(stderr, err, proc.ExitFailed)
 	}
+	live.Watch(func(old, now *conf.BrokerProcess) {
+		if old.Broker.NamesrvAddr != now.Broker.NamesrvAddr {
+			if err := b.SetNameServers(now.Broker.NamesrvAddr); err != nil {
+				log.Errorf("namesrvAddr: %v", err)
+			}
+		}
+	})
 	line := fmt.Sprintf("The broker[%s, %s] boot success. serializeType=JSON", p.Broker.BrokerName,
 		net.JoinHostPort(p.Broker.BrokerIP1, strconv.Itoa(int(b.Addr().Port()))))
 	if p.Broker.NamesrvAddr != "" {
