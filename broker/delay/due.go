@@ -8,8 +8,8 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
-// shift corrects the due times of units before upto, which were stamped before the clock was set back.
-type shift struct {
+// correction moves the due times of units before upto, which were stamped before the clock was set back.
+type correction struct {
 	upto int64
 	by   time.Duration // < 0
 }
@@ -40,7 +40,7 @@ func (s *Service) observe() time.Time {
 	}
 	if step < -minStep || step > minStep {
 		for _, l := range s.levels {
-			l.step(step)
+			l.shift(step)
 		}
 	}
 	for _, l := range s.levels {
@@ -57,13 +57,13 @@ func stepOf(last, now time.Time) time.Duration {
 	return wall - max(now.Sub(last), 0)
 }
 
-// step corrects due times. A step forward only takes back earlier corrections: otherwise the wall clock rules, and what
+// shift corrects due times. A step forward only takes back earlier corrections: otherwise the wall clock rules, and what
 // it says is due is due.
-func (l *level) step(by time.Duration) {
+func (l *level) shift(by time.Duration) {
 	l.head = nil
 	if by < 0 {
-		if l.oldTail > l.next {
-			l.shifts = append(l.shifts, shift{l.oldTail, by})
+		if l.oldTail > l.safe {
+			l.shifts = append(l.shifts, correction{l.oldTail, by})
 		}
 		return
 	}
@@ -77,8 +77,8 @@ func (l *level) step(by time.Duration) {
 
 // prune forgets corrections and marks of units that are delivered.
 func (l *level) prune() {
-	l.shifts = slices.DeleteFunc(l.shifts, func(c shift) bool { return c.upto <= l.next || c.by >= 0 })
-	l.marks = slices.DeleteFunc(l.marks, func(m mark) bool { return m.upto <= l.next })
+	l.shifts = slices.DeleteFunc(l.shifts, func(c correction) bool { return c.upto <= l.safe || c.by >= 0 })
+	l.marks = slices.DeleteFunc(l.marks, func(m mark) bool { return m.upto <= l.safe })
 }
 
 // dueAt says whether the unit at l.reached is due now, and else when.

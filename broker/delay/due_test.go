@@ -43,10 +43,10 @@ func TestClockSetBack(t *testing.T) {
 // A clock that goes back and is put right again must not deliver early. The fake clock cannot tell a step forward from
 // time going by, so that this looks at the corrections themselves.
 func TestStepForwardTakesCorrectionsBack(t *testing.T) {
-	l := &level{next: 3, oldTail: 8}
-	l.step(-30 * time.Minute)
+	l := &level{safe: 3, oldTail: 8}
+	l.shift(-30 * time.Minute)
 	l.oldTail = 10
-	l.step(-10 * time.Minute)
+	l.shift(-10 * time.Minute)
 	want := func(bys ...time.Duration) {
 		t.Helper()
 		if len(l.shifts) != len(bys) {
@@ -59,12 +59,12 @@ func TestStepForwardTakesCorrectionsBack(t *testing.T) {
 		}
 	}
 	want(-30*time.Minute, -10*time.Minute)
-	l.step(25 * time.Minute)
+	l.shift(25 * time.Minute)
 	want(-15 * time.Minute)
-	l.step(time.Hour)
+	l.shift(time.Hour)
 	want()
-	l.next = 10
-	l.step(-time.Minute) // nothing waits: nothing to correct
+	l.safe = 10
+	l.shift(-time.Minute) // nothing waits: nothing to correct
 	want()
 }
 
@@ -112,10 +112,10 @@ func BenchmarkPass(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		l := s.levels[0]
-		l.next, l.head = 0, nil
+		l.next, l.safe, l.head = 0, 0, nil
 		l.tail.Store(passMessages)
 		f.delivered = f.delivered[:0]
-		s.runPass(b.Context())
+		s.runPass()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/passMessages, "ns/msg")
 }

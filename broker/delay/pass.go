@@ -1,7 +1,6 @@
 package delay
 
 import (
-	"context"
 	"errors"
 	"time"
 
@@ -10,9 +9,10 @@ import (
 )
 
 const (
-	// A pass takes at most so many messages and bytes, so that no level waits long for another.
-	passMessages = 1024
-	passBytes    = 4 << 20
+	// A pass takes at most so many messages and bytes: as many as come due during the sync of the pass before, also on a slow
+	// disk, but not so many that one level waits long for another.
+	passMessages = 4096
+	passBytes    = 8 << 20
 	// unitsPerRead is how many queue units are read at a time.
 	unitsPerRead = 256
 	// Pauses after an error grow between these.
@@ -22,29 +22,30 @@ const (
 
 // passState is what a pass gathers.
 type passState struct {
-	now     time.Time
-	count   int
-	bytes   int
-	records []byte // of the message at hand
-	done    []store.Message
-	failed  error
+	now    time.Time
+	count  int
+	bytes  int
+	done   []store.Message
+	failed error
 }
 
 // runPass delivers what is due now, up to the limits. It returns when to look again, and whether there is anything to
-// wait for but arrivals.
-func (s *Service) runPass(ctx context.Context) (next time.Time, pending bool) {
+// wait for but arrivals and flights.
+func (s *Service) runPass() (next time.Time, pending bool) {
 	p := &s.pass
-	*p = passState{now: s.observe(), records: p.records[:0], done: p.done[:0]}
+	*p = passState{now: s.observe(), done: p.done[:0]}
 	s.o.Sink.Reset()
 	for i := range s.levels {
 		s.collect(s.levels[(s.first+i)%len(s.levels)])
 	}
 	s.first = (s.first + 1) % len(s.levels)
-	if err := s.commit(ctx); err != nil {
-		return s.backOff(err), true
+	err := p.failed
+	if e := s.takeOff(); e != nil {
+		err = e
 	}
-	if p.failed != nil {
-		return s.backOff(p.failed), true
+	if err != nil {
+		s.resume = s.backOff(err)
+		return s.resume, true
 	}
 	s.pause = 0
 	return s.nextDue()
@@ -138,77 +139,4 @@ func (s *Service) collectUnits(l *level, units []store.QueueUnit) bool {
 		l.reached++
 	}
 	return true
-}
-
-// commit appends the pass, waits until it is safe and moves the offsets.
-func (s *Service) commit(ctx context.Context) error {
-	var end int64
-	if s.pass.count > 0 {
-		var err error
-		if end, err = s.o.Sink.Append(); err != nil {
-			s.dropHeads()
-			return err
-		}
-		if err = s.awaitSafe(ctx, end); err != nil {
-			s.dropHeads()
-			return err
-		}
-	}
-	s.advance(end)
-	if s.o.Delivered != nil {
-		for i := range s.pass.done {
-			s.o.Delivered(&s.pass.done[i])
-		}
-	}
-	return nil
-}
-
-// dropHeads forgets heads that stand behind messages which were not delivered.
-func (s *Service) dropHeads() {
-	for _, l := range s.levels {
-		if l.reached != l.next {
-			l.head = nil
-		}
-	}
-}
-
-// awaitSafe waits for the flush. A timeout is waited out: the records are in the log, and appending them again would
-// only double them.
-func (s *Service) awaitSafe(ctx context.Context, end int64) error {
-	for {
-		result := make(chan error, 1)
-		s.o.Sink.AwaitSafe(end, func(err error) { result <- err })
-		select {
-		case err := <-result:
-			if !errors.Is(err, store.ErrFlushTimeout) {
-				return err
-			}
-			s.o.Log.Limited(s.o.Clock, "delay-flush", 10*time.Second).Warnf("delivered messages are not on disk yet: %v", err)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-func (s *Service) advance(end int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.levels {
-		if l.reached == l.next {
-			continue
-		}
-		s.mu.moved += l.reached - l.next
-		l.next = l.reached
-		s.mu.offsets[l.queueID+1] = l.next
-		l.prune()
-	}
-	s.mu.end = max(s.mu.end, end)
-	if s.mu.moved >= dataVersionStep {
-		s.mu.moved = 0
-		s.mu.version.Counter++
-		s.mu.version.Timestamp = s.pass.now.UnixMilli()
-	}
 }

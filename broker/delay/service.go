@@ -65,7 +65,14 @@ type Service struct {
 
 	levels []*level // index = queue id; set by Start, then owned by the loop, except the atomics
 
-	pass  passState
+	pass        passState
+	flights     []*flight // oldest first
+	landings    chan landing
+	outstanding int       // flights whose landing is still to come
+	crash       error     // why a sync failed; what flies then is delivered again
+	resume      time.Time // end of the pause after an error
+	closing     bool
+
 	last  time.Time // of the last observation of the clock
 	first int       // level that the next pass begins with
 	pause time.Duration
@@ -87,10 +94,11 @@ type Service struct {
 type level struct {
 	queueID int32
 	delay   time.Duration // 0: not in the table any more
+	safe    int64         // queue offset up to which deliveries are safe, as the file says
 	next    int64         // queue offset to deliver next
 	reached int64         // like next, during a pass
 	head    *head         // the unit at next, when it is known not to be due yet
-	shifts  []shift
+	shifts  []correction
 	marks   []mark
 	oldTail int64 // tail at the last observation of the clock
 	newTail int64 // tail just before the one that is being made
@@ -116,7 +124,7 @@ func New(o Options) *Service {
 	if o.PersistEvery <= 0 {
 		o.PersistEvery = 10 * time.Second
 	}
-	s := &Service{o: o, g: run.NewGroup(), wake: make(chan struct{}, 1)}
+	s := &Service{o: o, g: run.NewGroup(), wake: make(chan struct{}, 1), landings: make(chan landing, maxFlights)}
 	s.mu.offsets = map[int32]int64{}
 	s.saves.file = configfile.NewWriter(o.FS, o.Path, func() any { return s.saves.next })
 	return s
@@ -166,6 +174,7 @@ func (s *Service) enter(l *level) {
 	}
 	s.mu.Lock()
 	l.next = min(max(s.mu.offsets[l.queueID+1], lo), hi)
+	l.safe = l.next
 	s.mu.Unlock()
 	l.raiseTail(hi)
 	l.oldTail = l.tail.Load()
@@ -230,13 +239,15 @@ func (s *Service) Skipped() int64 { return s.skipped.Load() }
 func (s *Service) loop(ctx context.Context) {
 	timer := s.o.Clock.NewTimer(time.Hour)
 	defer timer.Stop()
+	defer s.landAll()
 	for ctx.Err() == nil {
 		timer.Stop()
 		select {
 		case <-timer.C():
 		default:
 		}
-		next, pending := s.runPass(ctx)
+		s.land()
+		next, pending := s.step()
 		var fire <-chan time.Time
 		if pending {
 			timer.Reset(next.Sub(s.o.Clock.Now()))
@@ -246,6 +257,22 @@ func (s *Service) loop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.wake:
 		case <-fire:
+		case l := <-s.landings:
+			s.landed(l)
 		}
 	}
+}
+
+// step does what can be done now: a pass, unless too much waits for the disk or a sync failed.
+func (s *Service) step() (next time.Time, pending bool) {
+	switch now := s.o.Clock.Now(); {
+	case now.Before(s.resume) && s.resume.Sub(now) <= maxPause:
+		return s.resume, true
+	case s.crash != nil && s.outstanding == 0:
+		s.resume = s.rewind()
+		return s.resume, true
+	case s.crash != nil || len(s.flights) >= maxFlights:
+		return time.Time{}, false
+	}
+	return s.runPass()
 }

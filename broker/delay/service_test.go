@@ -226,6 +226,51 @@ func TestOffsetWaitsUntilSafe(t *testing.T) {
 	}
 }
 
+func TestSlowSyncHoldsUpNothing(t *testing.T) {
+	r := newRig(t, "1s")
+	r.start(nil)
+	r.set(func(f *fakeStore) { f.holdSafe = true })
+	for i := range 3 {
+		r.put(r.levels, 1, r.msg("T", 0, strconv.Itoa(i)))
+		r.asleep(pending)
+		r.clk.Advance(time.Second)
+		r.await(i + 1) // although nothing is safe yet
+		r.asleep(idle)
+	}
+	var waiting []func(error)
+	r.set(func(f *fakeStore) { waiting = f.waiting })
+	next := func() int64 { return r.s.Offsets()[0].Next }
+	waiting[2](nil) // out of turn
+	waiting[1](nil)
+	r.settle()
+	if n := next(); n != 0 {
+		t.Fatalf("offset %d although the first flight is not safe", n)
+	}
+	waiting[0](nil)
+	waitFor(t, func() (bool, string) { return next() == 3, fmt.Sprint(next()) })
+}
+
+func TestCloseWaitsForTheSync(t *testing.T) {
+	r := newRig(t, "1s")
+	r.start(nil)
+	r.set(func(f *fakeStore) { f.holdSafe = true })
+	r.put(r.levels, 1, r.msg("T", 0, "a"))
+	r.asleep(pending)
+	r.clk.Advance(time.Second)
+	r.await(1)
+	closed := make(chan error)
+	go func() { closed <- r.s.Close() }()
+	r.asleep(1) // the time that Close gives it
+	r.set(func(f *fakeStore) { f.waiting[0](nil) })
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	var f offsetFile
+	if _, err := configfile.Load(r.disk, path, &f); err != nil || f.OffsetTable[1] != 1 {
+		t.Fatal(f, err)
+	}
+}
+
 func TestLevelTableChanges(t *testing.T) {
 	r := newRig(t, "10s 60s 20s")
 	for level := int32(1); level <= 3; level++ {
