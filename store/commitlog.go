@@ -159,6 +159,9 @@ func (l *commitLog) read(p []byte, phys int64, hotOnly bool) error {
 	if phys >= l.end.Load()-l.hot {
 		return f.ReadHot(p, off)
 	}
+	if f.ReadResident(p, off) {
+		return nil
+	}
 	err := f.ReadNoWait(p, off)
 	if !errors.Is(err, fs.ErrWouldWait) {
 		return err

@@ -86,7 +86,7 @@ func (o Options) withDefaults() (Options, error) {
 	orDefault(&o.DiskForcibleRatio, 0.85)
 	orDefault(&o.DiskWarningRatio, 0.90)
 	orDefault(&o.FillRate, 256<<20)
-	orDefault(&o.HotBytes, min(fs.PhysicalMemory()/4, 1<<30))
+	orDefault(&o.HotBytes, min(fs.PhysicalMemory()/16, 64<<20))
 	orDefault(&o.MapBytes, 256<<20)
 	if o.Clock == nil {
 		o.Clock = clock.Real{}

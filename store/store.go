@@ -55,7 +55,8 @@ type Options struct {
 	FillRate int64
 	// NoPrepare turns off making and zeroing files ahead.
 	NoPrepare bool
-	// HotBytes is how far behind the log's end reads go through memory mappings; default a quarter of memory, at most 1 GiB.
+	// HotBytes is how far behind the log's end everything is taken to be in memory; default 64 MiB. Further back the
+	// kernel is asked.
 	HotBytes int64
 	// MapBytes bounds the memory mappings; default 256 MiB.
 	MapBytes int64

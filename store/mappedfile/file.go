@@ -2,9 +2,9 @@
 //
 // Bytes get in by pwrite only, one call per batch: a write through a mapping costs a page fault per page and more than
 // that to sync. What is about to be written is prepared by a filler, which allocates the space and writes zeros ahead.
-// Hot bytes get out through read-only mappings of parts of the file (windows), of which a Pool keeps a bounded number, so
-// that the memory of an idle store is given back; cold bytes get out by pread, since a page fault that waits for the disk
-// stops a scheduler thread. A file system without descriptors (tests) is read with ReadAt in both cases.
+// Bytes get out through read-only mappings of parts of the file (windows) that are in memory, of which a Pool keeps a
+// bounded number, so that the memory of an idle store is given back; others by pread, since a page fault that waits for
+// the disk stops a scheduler thread. A file system without descriptors (tests) is always read with ReadAt.
 //
 // Concurrency: a File may be read by many goroutines while one writes. Readers bracket their use with Acquire and
 // Release; the file is closed when it was Closed or Removed and the last of them is gone. Reading what is being written at
@@ -47,6 +47,7 @@ type File struct {
 
 	refs    atomic.Int64 // readers, plus 1 until Close
 	windows []atomic.Pointer[window]
+	asked   []atomic.Uint32 // per window: reads since it was found not to be in memory
 
 	fillMu   sync.Mutex // held while zeros are written
 	fillNext atomic.Int64
@@ -88,7 +89,8 @@ func newFile(o Options, f fs.File) *File {
 	m := &File{fsys: o.FS, path: o.Path, start: o.Start, size: o.Size, f: f, pool: o.Pool}
 	if d, ok := f.(fs.Descriptor); ok && o.Pool != nil {
 		m.osf = d.OSFile()
-		m.windows = make([]atomic.Pointer[window], (o.Size+windowSize-1)/windowSize)
+		n := (o.Size + windowSize - 1) / windowSize
+		m.windows, m.asked = make([]atomic.Pointer[window], n), make([]atomic.Uint32, n)
 	}
 	m.refs.Store(1)
 	m.fillNext.Store(o.Size) // no filling unless StartFill

@@ -7,10 +7,15 @@ import (
 	"github.com/edsrzf/mmap-go"
 )
 
-// windowSize is how much of a file one mapping shows.
-const windowSize = 16 << 20
+const (
+	// windowSize is how much of a file one mapping shows.
+	windowSize = 4 << 20
+	// askEvery is after how many reads of a window that was not in memory it is asked again whether it is.
+	askEvery = 64
+)
 
-// window is a mapped part of a file. refs counts readers, plus 1 while it is in the pool; at 0 it is unmapped.
+// window is a mapped part of a file all of which was in memory when it was mapped. refs counts readers, plus 1 while it
+// is in the pool; at 0 it is unmapped.
 type window struct {
 	mem  mmap.MMap
 	f    *File
@@ -84,13 +89,16 @@ func (w *window) drop() {
 	w.release()
 }
 
-// get returns an acquired window, or nil when it cannot be mapped.
-func (p *Pool) get(f *File, idx int) *window {
+// get returns an acquired window; nil when it is not all in memory, unless it is known to be hot, or cannot be mapped.
+func (p *Pool) get(f *File, idx int, hot bool) *window {
 	if w := f.windows[idx].Load(); w != nil && w.acquire() {
 		if now := p.sweep.Load(); w.used.Load() != now {
 			w.used.Store(now)
 		}
 		return w
+	}
+	if !hot && f.asked[idx].Add(1)%askEvery != 1 {
+		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -102,6 +110,11 @@ func (p *Pool) get(f *File, idx int) *window {
 	if err != nil {
 		return nil // out of address space or mappings: the caller reads by pread
 	}
+	if !hot && !resident(mem) {
+		_ = mem.Unmap() // fails only for memory that is not mapped
+		return nil
+	}
+	f.asked[idx].Store(0)
 	for len(p.mu.list) >= p.max {
 		p.evictLocked()
 	}
@@ -145,20 +158,31 @@ func (f *File) dropWindows() {
 	p.mu.list = keep
 }
 
-// ReadHot copies from the mapping. Use it for what was written recently: it stops a scheduler thread if the bytes are
-// not in memory. The caller must have acquired f.
+// ReadHot copies from the mapping what was written recently. It stops a scheduler thread if the bytes are not in memory.
+// The caller must have acquired f.
 func (f *File) ReadHot(p []byte, off int64) error {
+	if f.readWindows(p, off, true) {
+		return nil
+	}
+	return f.ReadAt(p, off)
+}
+
+// ReadResident copies from the mapping if the bytes were in memory when they were mapped, not long ago; false if not,
+// and then p may have been changed. The caller must have acquired f.
+func (f *File) ReadResident(p []byte, off int64) bool { return f.readWindows(p, off, false) }
+
+func (f *File) readWindows(p []byte, off int64, hot bool) bool {
 	if f.osf == nil || off < 0 || off+int64(len(p)) > f.size {
-		return f.ReadAt(p, off)
+		return false
 	}
 	for len(p) > 0 {
-		w := f.pool.get(f, int(off/windowSize))
+		w := f.pool.get(f, int(off/windowSize), hot)
 		if w == nil {
-			return f.ReadAt(p, off)
+			return false
 		}
 		n := copy(p, w.mem[off%windowSize:])
 		w.release()
 		p, off = p[n:], off+int64(n)
 	}
-	return nil
+	return true
 }
