@@ -175,18 +175,20 @@ func TestMaxInTotal(t *testing.T) {
 		small, big := e.dial(), e.dial()
 		small.send(frame[:45_000])
 		big.send(frame[:90_000])
-		eventually(t, "input is there", func() bool {
-			n := 0
-			for _, c := range e.s.core.list() {
-				n += c.out().buffered()
-			}
-			return n == 135_000
-		})
+		eventually(t, "input is there", func() bool { return e.buffered() == 135_000 })
 		clk.until(t, "one is closed", func() bool { return e.s.Stats().ClosedOver == 1 })
 		big.wantClosed()
 		small.send(frame[45_000:])
 		small.recv()
 	})
+}
+
+// buffered is the input of all connections that is not parsed yet.
+func (e *env) buffered() (n int) {
+	for _, c := range e.s.core.list() {
+		n += c.out().buffered()
+	}
+	return n
 }
 
 // A frame that has begun must go on; nothing is allocated for what its length only promises.
@@ -204,7 +206,7 @@ func TestHalfFrame(t *testing.T) {
 			p.send([]byte("\x00\xff\xff\xf0\x00\x00"))
 			peers = append(peers, p)
 		}
-		eventually(t, "all wait", func() bool { return e.s.core.watched.Load() == 20 })
+		eventually(t, "all wait", func() bool { return e.buffered() == 20*6 && e.s.core.watched.Load() == 20 })
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 20*256<<10 {
 			t.Errorf("20 half frames of 16 MiB allocated %d bytes", n)

@@ -237,21 +237,30 @@ func (k *core) closeAll(ctx context.Context) error {
 	for _, c := range k.list() {
 		c.Close(ClosedShutdown)
 	}
+	quiet := k.clk.NewTimer(drainQuiet)
+	defer quiet.Stop()
 	for k.count() > 0 && ctx.Err() == nil {
 		select {
 		case <-k.moved:
+		case <-quiet.C(): // peers that take nothing are not waited for
+			k.abortAll()
 		case <-ctx.Done():
 		}
+		quiet.Reset(drainQuiet)
 	}
-	for _, c := range k.list() {
-		c.out().close(true)
-	}
+	k.abortAll()
 	if err := ctx.Err(); err != nil && k.count() > 0 {
 		go k.group.Close() // a handler hangs; its goroutine ends when it does
 		return err
 	}
 	k.group.Close()
 	return nil
+}
+
+func (k *core) abortAll() {
+	for _, c := range k.list() {
+		c.out().close(true)
+	}
 }
 
 func (k *core) waitAnswered(ctx context.Context) {

@@ -182,8 +182,7 @@ func (c *conn) drainLocked(batch, rest []chunk) {
 	if err := c.core.group.Go("drain", func(context.Context) { c.drain(work) }); err != nil {
 		c.mu.Lock()
 		c.mu.flushing = false
-		c.mu.Unlock()
-		c.Close(ClosedShutdown)
+		c.failLocked(ErrClosed)
 	}
 }
 

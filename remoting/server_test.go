@@ -103,6 +103,21 @@ func TestShutdownHungHandler(t *testing.T) {
 	})
 }
 
+// A peer that takes no output does not hold up Close.
+func TestShutdownSlowPeer(t *testing.T) {
+	eachTransport(t, bigMux, func(o *ServerOptions) { o.SndBuf = 16 << 10 }, func(t *testing.T, e *env) {
+		p := e.dial()
+		var sent atomic.Int64
+		go flood(p, request(codeBig, 1, nil), &sent)
+		eventually(t, "output waits", func() bool { return e.s.Stats().OutBytes > 1<<20 })
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := e.s.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestTLSModes(t *testing.T) {
 	const plain, secure = "plain", "tls"
 	for _, tt := range []struct {
