@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/seedmq/seedmq/store/fs"
 )
 
 // workers is how many queues are worked on at once where thousands are: mostly waiting for the disk.
@@ -145,18 +147,52 @@ func (q *Queue) clearFrom(start, at int64) (phys int64, err error) {
 	}
 	defer q.set.files.put(h)
 	if at < start+q.set.fileUnits {
+		if clean, err := zerosBehind(h.file, (at-start)*UnitSize, q.set.fileBytes()); err != nil || clean {
+			return q.physBefore(at, err)
+		}
 		if err := errors.Join(h.file.Truncate((at-start)*UnitSize), h.file.Truncate(q.set.fileBytes())); err != nil {
 			return 0, err
 		}
 	}
+	return q.physBefore(at, nil)
+}
+
+// physBefore is the end of the record of the unit before at, noPhys if that is a blank one. It passes an error on.
+func (q *Queue) physBefore(at int64, err error) (int64, error) {
 	var b [UnitSize]byte
-	if _, err := q.readBytes(at-1, b[:]); err != nil {
+	if err == nil {
+		_, err = q.readBytes(at-1, b[:])
+	}
+	if err != nil {
 		return 0, err
 	}
 	if u := Decode(b[:]); u.Valid() && !u.Blank() {
 		return u.end(), nil
 	}
 	return noPhys, nil
+}
+
+const diskPage = 4096
+
+// zerosBehind says that nothing but zeros is in a file from off to size: the rest of a page is looked at, and behind that
+// the file system is asked, for reading a long hole costs more than making one.
+func zerosBehind(f fs.File, off, size int64) (bool, error) {
+	buf := readBuffers.Get().(*[readAtOnce * UnitSize]byte)
+	defer readBuffers.Put(buf)
+	end := min((off+diskPage-1)/diskPage*diskPage, size)
+	for off < end {
+		b := buf[:min(int64(len(buf)), end-off)]
+		if _, err := f.ReadAt(b, off); err != nil {
+			return false, err
+		}
+		for _, c := range b {
+			if c != 0 {
+				return false, nil
+			}
+		}
+		off += int64(len(b))
+	}
+	return off == size || !fs.HasData(f, off), nil
 }
 
 // stepBackLocked cuts q to at. mu is released meanwhile.

@@ -22,3 +22,11 @@ func SyncAll(f FS, dir string) (ok bool, err error) {
 
 // MakeDirs is os.MkdirAll.
 func (OS) MakeDirs(dir string) error { return os.MkdirAll(dir, 0o755) }
+
+// HasData says whether f may hold anything but a hole from off on. It is true where the file system cannot tell.
+func HasData(f File, off int64) bool {
+	if d, ok := f.(interface{ HasData(int64) bool }); ok {
+		return d.HasData(off)
+	}
+	return true
+}

@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -17,4 +18,10 @@ func (OS) SyncAll(dir string) error {
 		return &os.PathError{Op: "syncfs", Path: dir, Err: err}
 	}
 	return nil
+}
+
+// HasData is lseek with SEEK_DATA.
+func (f *osFile) HasData(off int64) bool {
+	_, err := unix.Seek(int(f.Fd()), off, unix.SEEK_DATA)
+	return !errors.Is(err, unix.ENXIO)
 }
