@@ -21,7 +21,8 @@ type Handler interface {
 	Closed(c Conn, reason CloseReason)
 }
 
-// Reply is an answer to a request. The server fills in opaque, flag, language, version.
+// Reply is an answer to a request. The server fills in opaque, flag, language, version. It and all it points to may be
+// used again as soon as Conn.Reply or BodyBuffer.Send has returned.
 type Reply struct {
 	Code   protocol.ResponseCode
 	Remark string
@@ -37,7 +38,8 @@ type Conn interface {
 	// RemoteAddr is the peer, or what a PROXY protocol header said of it.
 	RemoteAddr() netip.AddrPort
 	LocalAddr() netip.AddrPort
-	// Reply answers req, which may be a clone. It does nothing for a one-way request or on a closed connection.
+	// Reply answers req, which may be a clone. It does nothing for a one-way request or on a closed connection. It never
+	// waits for the peer. During ServeBurst replies are gathered; otherwise each leaves at once: see ReplyBatch.
 	Reply(req *protocol.Command, r *Reply)
 	// BeginReply starts a reply whose body the caller appends in place, so that bodies are copied once:
 	//   b := c.BeginReply(); b.Buf = append(b.Buf, record...); b.Send(req, &Reply{...}) // r.Body must be nil
@@ -45,7 +47,8 @@ type Conn interface {
 	BeginReply() *BodyBuffer
 	// Oneway sends a request that wants no reply.
 	Oneway(cmd *protocol.Command) error
-	// Invoke sends a request to the peer and waits for its reply, which the caller owns.
+	// Invoke sends a request to the peer and waits for its reply, which the caller owns. It must not be called during
+	// ServeBurst of the same connection, whose goroutine is the one that would read the reply.
 	Invoke(ctx context.Context, cmd *protocol.Command) (*protocol.Command, error)
 	// Value and SetValue hold one value of the handler's own.
 	Value() any

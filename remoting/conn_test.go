@@ -126,6 +126,20 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
+// What strangers send cannot fill the log.
+func TestGarbageLogIsLimited(t *testing.T) {
+	eachTransport(t, echoMux, func(o *ServerOptions) { o.Clock = newFakeClock() }, func(t *testing.T, e *env) {
+		for range 20 {
+			p := e.dial()
+			p.send([]byte("GET / HTTP/1.1\r\n\r\n"))
+			p.wantClosed()
+		}
+		if n := strings.Count(e.log.String(), "\n"); n != 1 || e.s.Stats().BadFrames != 20 {
+			t.Errorf("%d log lines for %d bad frames:\n%s", n, e.s.Stats().BadFrames, e.log)
+		}
+	})
+}
+
 // Good frames before a bad one are answered.
 func TestGarbageAfterFrames(t *testing.T) {
 	eachTransport(t, echoMux, nil, func(t *testing.T, e *env) {
