@@ -19,6 +19,9 @@ func (r *recovery) scan() (end int64, err error) {
 	for r.pos < limit {
 		f := s.log.fileOf(r.pos)
 		_, err := s.dispatch.scan.record(r.pos, f.End(), scanMode{crc: s.o.CheckCRCOnRecover, torn: r.crashed}, &rec)
+		if err == nil && r.pos >= r.known && rec.storeTime < r.notBefore() {
+			err = fmt.Errorf("%w: the record at %d is older than those before it", ErrCorrupt, r.pos)
+		}
 		switch {
 		case err == nil:
 			if err := r.take(&rec); err != nil {
@@ -41,6 +44,13 @@ func (r *recovery) scan() (end int64, err error) {
 	}
 	return r.pos, r.dispatch()
 }
+
+// staleAge is how much older than the last record one must be to be a leftover of before an earlier recovery: Java leaves
+// such records behind the log's end. Its clock may go back a little, ours does not.
+const staleAge = 1000 // ms
+
+// notBefore is the least store time that the next record may have where no queue vouches for it.
+func (r *recovery) notBefore() int64 { return r.lastTime - staleAge }
 
 // take collects a good record for the dispatcher.
 func (r *recovery) take(rec *record) error {
@@ -117,12 +127,12 @@ func (r *recovery) mend(f *mappedfile.File, limit int64, cause error) (again boo
 	if !r.crashed && r.pos >= r.known {
 		return false, nil // after a clean stop nothing lies behind what the queues know
 	}
-	next, ok, err := s.dispatch.scan.find(r.pos, f.End(), r.lastTime)
+	next, ok, err := s.dispatch.scan.find(r.pos, f.End(), r.notBefore())
 	if err != nil {
 		return false, err
 	}
 	if ok && next-r.pos < minRecord {
-		next, ok, err = s.dispatch.scan.find(r.pos+minRecord, f.End(), r.lastTime)
+		next, ok, err = s.dispatch.scan.find(r.pos+minRecord, f.End(), r.notBefore())
 		if err != nil {
 			return false, err
 		}
@@ -132,7 +142,7 @@ func (r *recovery) mend(f *mappedfile.File, limit int64, cause error) (again boo
 		return true, r.fillHole(f, next)
 	}
 	for at := f.End(); at < limit; at += s.log.fileSize {
-		if _, ok, err = s.dispatch.scan.find(at, limit, r.lastTime); err != nil {
+		if _, ok, err = s.dispatch.scan.find(at, limit, r.notBefore()); err != nil {
 			return false, err
 		}
 		if ok {
