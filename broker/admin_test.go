@@ -233,6 +233,8 @@ func TestConfig(t *testing.T) {
 		{"configBlackList=x", protocol.RespNoPermission, "configBlackList"},
 		{"brokerConfigPath=/x", protocol.RespNoPermission, conf.BlackListRemark},
 		{"filterServerNums=1", protocol.RespInvalidParameter, "filterServerNums"},
+		{"fileReservedTime=1", protocol.RespNoPermission, "fileReservedTime takes effect at start only"},
+		{"maxMessageSize=99999999", protocol.RespNoPermission, "4194304"},
 		{"traceOnn=true", protocol.RespInvalidParameter, "traceOn"},
 		{"traceOn=maybe", protocol.RespInvalidParameter, "traceOn"},
 		{"traceOn=false\nstorePathRootDir=/x", protocol.RespNoPermission, "storePathRootDir"},
@@ -253,6 +255,16 @@ func TestConfig(t *testing.T) {
 	c.Must(protocol.ReqSendMessageV2, brokertest.SendHeader("T", 0, ""), []byte("x"), &h)
 	if h.TraceOn != "false" {
 		t.Errorf("the change has no effect: %+v", h)
+	}
+	c.Must(protocol.ReqUpdateBrokerConfig, nil, []byte("maxMessageSize=10\nautoCreateTopicEnable=false\nautoCreateSubscriptionGroup=false\n"), nil)
+	refused(t, c.Call(protocol.ReqSendMessageV2, brokertest.SendHeader("T", 0, ""), []byte("too large a body")), protocol.RespMessageIllegal)
+	refused(t, c.Call(protocol.ReqSendMessageV2, brokertest.SendHeader("New", 0, ""), []byte("x")), protocol.RespTopicNotExist)
+	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, reset("NewGroup"), nil), protocol.RespSubscriptionGroupNotExist)
+	c.Must(protocol.ReqUpdateBrokerConfig, nil, []byte("autoCreateTopicEnable=true\nautoCreateSubscriptionGroup=true\ndefaultTopicQueueNums=2\n"), nil)
+	c.Send("New", 0, "", "x")
+	c.Must(protocol.ReqInvokeBrokerToResetOffset, reset("NewGroup"), nil, nil)
+	if got := fetch[protocol.TopicConfig](t, c, protocol.ReqGetTopicConfig, &protocol.GetTopicConfigRequestHeader{Topic: "New"}, ""); got.WriteQueueNums != 2 {
+		t.Errorf("%+v", got)
 	}
 	version := func() protocol.DataVersion {
 		return fetch[protocol.TopicConfigWrapper](t, c, protocol.ReqGetAllTopicConfig, nil, "").DataVersion

@@ -9,6 +9,7 @@ package broker
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/seedmq/seedmq/conf"
@@ -35,17 +36,60 @@ func (b *Broker) configChanged(old, now *conf.BrokerProcess) {
 			s.BrokerIP1 = ip
 		}
 	})
-	if old.Broker.BrokerPermission != now.Broker.BrokerPermission {
-		if err := b.topics.Touch(); err != nil { // clients are told through the routes
-			b.log.Errorf("brokerPermission is %d now, but the NameServers are not told: %v", now.Broker.BrokerPermission, err)
+	if o, n := &old.Store, &now.Store; o.DeleteWhen != n.DeleteWhen || o.FileReservedTime != n.FileReservedTime || o.DiskMaxUsedSpaceRatio != n.DiskMaxUsedSpaceRatio ||
+		o.DiskSpaceCleanForciblyRatio != n.DiskSpaceCleanForciblyRatio || o.DiskSpaceWarningLevelRatio != n.DiskSpaceWarningLevelRatio {
+		b.log.Warnf("changes of %s take effect at the next start", strings.Join(atStart, ", ")) // the file was read again
+	}
+	if err := b.applyToTables(&old.Broker, &now.Broker); err != nil {
+		b.log.Errorf("a change of the configuration is not applied in full: %v", err)
+	}
+}
+
+// applyToTables tells the tables what they read of the configuration.
+func (b *Broker) applyToTables(old, now *conf.Broker) error {
+	b.groups.SetAutoCreate(now.AutoCreateSubscriptionGroup)
+	var errs []error
+	if old.AutoCreateTopicEnable != now.AutoCreateTopicEnable {
+		errs = append(errs, b.topics.SetAutoCreate(now.AutoCreateTopicEnable))
+	}
+	if e := b.topics.Get(protocol.DefaultTopic); e != nil && old.DefaultTopicQueueNums != now.DefaultTopicQueueNums {
+		c := e.Config.Clone()
+		c.ReadQueueNums, c.WriteQueueNums = int32(now.DefaultTopicQueueNums), int32(now.DefaultTopicQueueNums)
+		errs = append(errs, b.topics.Update(c))
+	}
+	if old.BrokerPermission != now.BrokerPermission { // clients are told through the routes
+		errs = append(errs, b.topics.Touch())
+	}
+	return errors.Join(errs...)
+}
+
+// atStart are keys of the store, which reads them when it is opened.
+var atStart = []string{"deleteWhen", "fileReservedTime", "diskMaxUsedSpaceRatio", "diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
+
+// checkAtStart refuses changes that would be taken and saved, but have no effect while the broker runs.
+func (b *Broker) checkAtStart(body []byte) error {
+	entries, err := conf.ParseText(body)
+	if err != nil {
+		return nil // Update says so
+	}
+	for _, e := range entries {
+		if slices.Contains(atStart, e.Key) {
+			return refuse(protocol.RespNoPermission, "%s takes effect at start only: set it in the configuration file and restart", e.Key)
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(e.Value)); e.Key == "maxMessageSize" && err == nil && n > b.o.Store.MaxMessageSize {
+			return refuse(protocol.RespNoPermission, "maxMessageSize can be raised above %d at start only: set it in the configuration file and restart", b.o.Store.MaxMessageSize)
 		}
 	}
+	return nil
 }
 
 // updateConfig changes keys.
 func (b *Broker) updateConfig(c *call, _ *none) (*remoting.Reply, error) {
 	if len(c.req.Body) == 0 {
 		return ok()
+	}
+	if err := b.checkAtStart(c.req.Body); err != nil {
+		return nil, err
 	}
 	changes, err := b.admin.config.Update(c.req.Body)
 	if err != nil {

@@ -65,6 +65,8 @@ type Table struct {
 	o    Options
 	file *configfile.Writer
 	snap atomic.Pointer[state]
+	// autoCreate is Options.AutoCreate, until SetAutoCreate.
+	autoCreate atomic.Bool
 
 	mu      sync.Mutex
 	version protocol.DataVersion
@@ -95,6 +97,7 @@ func New(o Options) *Table {
 		s.groups[name] = &Entry{Config: c, System: true}
 	}
 	t.snap.Store(s)
+	t.autoCreate.Store(o.AutoCreate)
 	return t
 }
 
@@ -107,7 +110,7 @@ func (t *Table) GetOrCreate(name string) (*Entry, error) {
 		return e, nil
 	}
 	system := strings.HasPrefix(name, systemPrefix)
-	if !t.o.AutoCreate && !(system && t.o.AutoSystem) {
+	if !t.autoCreate.Load() && !(system && t.o.AutoSystem) {
 		return nil, fmt.Errorf("%w: autoCreateSubscriptionGroup is false", ErrNotFound)
 	}
 	name = strings.Clone(name)
@@ -122,6 +125,9 @@ func (t *Table) GetOrCreate(name string) (*Entry, error) {
 	})
 	return made, err
 }
+
+// SetAutoCreate says from now on whether groups are made on their first use (autoCreateSubscriptionGroup).
+func (t *Table) SetAutoCreate(on bool) { t.autoCreate.Store(on) }
 
 // All lists all groups by name.
 func (t *Table) All() []*Entry {

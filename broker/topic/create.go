@@ -30,7 +30,7 @@ func (t *Table) CreateOnSend(r CreateRequest) (*Entry, error) {
 	switch {
 	case template == nil:
 		return nil, fmt.Errorf("%w: the default topic %q is not there", ErrNoTemplate, r.DefaultTopic)
-	case r.DefaultTopic == protocol.DefaultTopic && !t.o.Settings.AutoCreate:
+	case r.DefaultTopic == protocol.DefaultTopic && !t.autoCreate.Load():
 		return nil, fmt.Errorf("%w: autoCreateTopicEnable is false", ErrNoTemplate)
 	case template.Config.Perm&protocol.PermInherit == 0:
 		return nil, fmt.Errorf("%w: the permission of the default topic %s is %s, without X", ErrNoTemplate,

@@ -73,6 +73,8 @@ type Table struct {
 	o    Options
 	file *configfile.Writer
 	snap atomic.Pointer[map[string]*Entry]
+	// autoCreate is Settings.AutoCreate, until SetAutoCreate.
+	autoCreate atomic.Bool
 
 	mu      sync.Mutex // guards what follows and the swap of snap
 	version protocol.DataVersion
@@ -88,6 +90,7 @@ func New(o Options) *Table {
 		m[c.TopicName] = t.newEntry(c, nil)
 	}
 	t.snap.Store(&m)
+	t.autoCreate.Store(o.Settings.AutoCreate)
 	return t
 }
 
