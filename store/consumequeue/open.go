@@ -36,6 +36,9 @@ type Damage struct {
 // of store is there. Damaged files are put aside: see Report. Everything is opened lazily afterwards.
 func Open(o Options) (*Set, error) {
 	s := newSet(o)
+	if ok, err := s.takeSnapshot(); err != nil || ok {
+		return s, err
+	}
 	list, err := s.fs.List(s.opt.Dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err

@@ -37,6 +37,9 @@ type Options struct {
 	MaxOpenFiles int
 	// BufferBytes is the memory for units not yet written above which buffers no longer grow. Default 64 MiB.
 	BufferBytes int64
+	// SnapshotFrom is the number of queues from which Close leaves a snapshot, which makes the next start fast. Default
+	// 20,000; negative: never.
+	SnapshotFrom int
 	// Log gets a line for what Open finds damaged and for gaps in what is appended.
 	Log *xlog.Logger
 	// Clock bounds how often such lines come. Default: the system's.
@@ -55,6 +58,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BufferBytes <= 0 {
 		o.BufferBytes = 64 << 20
+	}
+	if o.SnapshotFrom == 0 {
+		o.SnapshotFrom = 20_000
 	}
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
@@ -336,6 +342,9 @@ func (s *Set) empty(moved string) error {
 // Close writes and syncs everything and closes all files. The set is of no use afterwards.
 func (s *Set) Close() error {
 	_, err := s.Flush(true)
+	if err == nil {
+		err = s.saveSnapshot()
+	}
 	s.mu.Lock()
 	s.mu.closed = true
 	s.mu.Unlock()
