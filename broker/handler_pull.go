@@ -122,6 +122,7 @@ func (p *puller) found(q *pull, buf *remoting.BodyBuffer, res *store.GetResult) 
 
 // missed answers a pull that got nothing, or holds it.
 func (p *puller) missed(q *pull, res *store.GetResult) {
+	p.b.stats.AddMiss(1)
 	code, remark := pullCode(res.Status, q.offset)
 	if code == protocol.RespPullNotFound && q.suspendMs > 0 {
 		if p.hold(q) {

@@ -57,7 +57,7 @@ type sendWork struct {
 	props  []byte // the message's properties, rewritten
 	delay  []byte // the same for a delayed message
 	group  []store.Message
-	now    time.Time // read when first needed
+	now    time.Time // when the burst began
 	set    *settings
 }
 
@@ -85,7 +85,7 @@ func (s *sender) begin(w *sendWork) {
 		w.batch = s.b.store.NewBatch()
 	}
 	w.batch.Reset()
-	w.now = time.Time{}
+	w.now = s.b.clk.Now()
 	w.set = s.b.settings()
 }
 
@@ -101,8 +101,10 @@ func (s *sender) append(w *sendWork, r *sendReplies) (end int64) {
 				r.items[i].refused = why
 			}
 		}
+		s.b.stats.AddPutFailed(int64(w.batch.Len()))
 		return 0
 	}
+	s.b.stats.AddPutTime(s.b.clk.Now().Sub(w.now), int64(w.batch.Len()))
 	var topic string
 	var n int
 	var size int64
@@ -128,12 +130,4 @@ func (s *sender) tell(topic string, n int, size int64) {
 	if n > 0 && s.stored != nil {
 		s.stored(topic, n, size)
 	}
-}
-
-// clock is the time of the burst.
-func (s *sender) clock(w *sendWork) time.Time {
-	if w.now.IsZero() {
-		w.now = s.b.clk.Now()
-	}
-	return w.now
 }

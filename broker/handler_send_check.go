@@ -70,7 +70,7 @@ func (s *sender) admit(w *sendWork, ses *session, h *protocol.SendMessageV2Reque
 	if !protocol.PermWritable(int32(set.BrokerPermission)) {
 		return refuse(protocol.RespNoPermission, "the broker[%s] sending message is forbidden: brokerPermission is %d", set.BrokerIP1, set.BrokerPermission)
 	}
-	if at := set.StartAcceptSendRequestTimeStamp; at > 0 && s.clock(w).UnixMilli() < at {
+	if at := set.StartAcceptSendRequestTimeStamp; at > 0 && w.now.UnixMilli() < at {
 		return refuse(protocol.RespSystemError, "broker unable to service, until %d (startAcceptSendRequestTimeStamp)", at)
 	}
 	if h.ProducerGroup != ses.producerGroup {
@@ -268,7 +268,7 @@ func (s *sender) properties(w *sendWork, raw string, it *sendItem, drop string) 
 	}
 	it.txID = v.UniqKey
 	if v.UniqKey == "" {
-		s.ids.next(&it.id, s.clock(w))
+		s.ids.next(&it.id, w.now)
 		it.madeID = true
 		dst = append(append(append(dst, protocol.PropertyUniqKey+"\x01"...), it.id[:]...), protocol.PropertySeparator)
 	}
