@@ -27,10 +27,11 @@ type file struct {
 	refs  atomic.Int32 // 1 for the index, 1 for each reader
 	gone  atomic.Bool  // to be removed with the last reference
 
-	h      Header
-	pages  []*page  // slots in memory, nil = on disk only
-	dirty  []uint64 // bit set: the page differs from the disk
-	buffer []byte   // entries from number bufFrom on, not all of them on disk
+	h       Header
+	pages   []*page  // slots in memory, nil = on disk only
+	dirty   []uint64 // bit set: the page differs from the disk
+	buffer  []byte   // entries from number bufFrom on, not all of them on disk
+	touched byte     // so that touchLocked is not optimised away
 	// bufFrom is the first entry of the buffer; the file has those before.
 	bufFrom int32
 	// changed says that header, slots or entries were not all written since the last Flush; unsynced, that they were
