@@ -34,6 +34,7 @@ type Options struct {
 	Server conf.Server
 	Clock  clock.Clock  // nil: the system's
 	Log    *xlog.Logger // nil: none
+	FS     fs.FS        // of the store and the tables; nil: the system's
 }
 
 // Broker is one broker process: a store, its tables, and the servers in front of it.
@@ -79,6 +80,9 @@ func New(o Options) (*Broker, error) {
 	if o.Clock == nil {
 		o.Clock = clock.Real{}
 	}
+	if o.FS == nil {
+		o.FS = fs.OS{}
+	}
 	levels, err := delay.ParseLevels(o.Store.MessageDelayLevel)
 	if err != nil {
 		return nil, err
@@ -105,7 +109,7 @@ func (b *Broker) config(name string) string {
 
 // makeTables makes the tables, empty but for what is built in.
 func (b *Broker) makeTables() {
-	c, disk := &b.o.Broker, fs.OS{}
+	c, disk := &b.o.Broker, b.o.FS
 	b.topics = topic.New(topic.Options{FS: disk, Path: b.config("topics.json"), Clock: b.clk, Log: b.log, OnChange: b.topicsChanged,
 		Settings: topic.Settings{
 			ClusterName: c.BrokerClusterName, BrokerName: c.BrokerName, AutoCreate: c.AutoCreateTopicEnable,

@@ -12,7 +12,6 @@ import (
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/store"
 	"github.com/seedmq/seedmq/store/configfile"
-	"github.com/seedmq/seedmq/store/fs"
 )
 
 const (
@@ -157,7 +156,7 @@ func (b *Broker) openStore() error {
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
 		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), CheckCRCOnRecover: c.CheckCRCOnRecover,
-		OnArrival: b.arrived, Clock: b.clk, Log: b.log})
+		OnArrival: b.arrived, Clock: b.clk, Log: b.log, FS: b.o.FS})
 	if err != nil {
 		return err
 	}
@@ -221,7 +220,7 @@ func (b *Broker) makeServer() error {
 
 // makeDelay makes the service that brings delayed messages back.
 func (b *Broker) makeDelay() {
-	b.delay = delay.New(delay.Options{Levels: b.levels, Source: b.store, Sink: delay.NewStoreSink(b.store), FS: fs.OS{},
+	b.delay = delay.New(delay.Options{Levels: b.levels, Source: b.store, Sink: delay.NewStoreSink(b.store), FS: b.o.FS,
 		Path: b.config("delayOffset.json"), Clock: b.clk, Log: b.log,
 		PersistEvery: time.Duration(b.o.Store.FlushDelayOffsetInterval) * time.Millisecond,
 		Flushed:      func() int64 { return b.store.Status().FlushedPhys },
