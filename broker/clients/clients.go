@@ -181,18 +181,18 @@ func (r *Registry) Expire() {
 func (r *Registry) silentLocked(id uint64, l *links, oldest int64) remoting.Conn {
 	var c remoting.Conn
 	for _, g := range l.consumers {
-		if m := r.consumers[g].members[id]; m.LastUpdate >= oldest {
+		m := r.consumers[g].members[id]
+		if m.LastUpdate >= oldest {
 			return nil
-		} else {
-			c = m.Conn
 		}
+		c = m.Conn
 	}
 	for _, g := range l.producers {
-		if m := r.producers[g].members[id]; m.LastUpdate >= oldest {
+		m := r.producers[g].members[id]
+		if m.LastUpdate >= oldest {
 			return nil
-		} else {
-			c = m.Conn
 		}
+		c = m.Conn
 	}
 	return c
 }

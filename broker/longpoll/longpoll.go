@@ -11,6 +11,7 @@ package longpoll
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,10 +145,9 @@ func (t *Table) Wake(h *Held) {
 func (t *Table) WakeAll(topic string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for i := len(t.byTime) - 1; i >= 0; i-- {
-		if i < len(t.byTime) && (topic == "" || t.byTime[i].Topic == topic) {
-			t.endLocked(t.byTime[i], Woken)
-			i = min(i+1, len(t.byTime))
+	for _, h := range slices.Clone(t.byTime) { // ending one moves others
+		if topic == "" || h.Topic == topic {
+			t.endLocked(h, Woken)
 		}
 	}
 }
