@@ -66,7 +66,9 @@ func (s *slowFS) free() {
 
 func newSlowEnv(t *testing.T) (*env, *slowFS) {
 	slow := &slowFS{Mem: fs.NewMem(nil), waiting: make(chan struct{}, 100)}
-	e := newEnv(t, func(o *store.Options) { o.FS, o.SyncFlush, o.SyncFlushTimeout, o.CommitLogFileSize = slow, true, time.Second, 1<<20 })
+	e := newEnv(t, func(o *store.Options) {
+		o.FS, o.SyncFlush, o.SyncFlushTimeout, o.CommitLogFileSize = slow, true, time.Second, 1<<20
+	})
 	return e, slow
 }
 

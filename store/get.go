@@ -210,6 +210,8 @@ func (g *getter) keep(at int64, units []consumequeue.Unit, base int) {
 		case !isRecord(rec, u.Size, u.PhysicalOffset):
 			g.gone = true
 			g.s.o.Log.Limited(g.s.o.Clock, "get bad", logEvery).Warnf("no record at %d, where queue %s/%d has message %d", u.PhysicalOffset, g.r.Topic, g.r.QueueID, at+int64(i))
+		case !queued(recordSysFlag(rec)):
+			g.gone = true // a filler that recovery left for a lost record
 		case g.r.Filter != nil && !g.r.Filter.MatchRecord(rec):
 		default:
 			if to != from-len(rec) {

@@ -178,6 +178,8 @@ func recordHead(b []byte) (size int32, magic uint32, phys int64) {
 	return int32(binary.BigEndian.Uint32(b)), binary.BigEndian.Uint32(b[posMagic:]), int64(binary.BigEndian.Uint64(b[posPhys:]))
 }
 
+func recordSysFlag(b []byte) int32 { return int32(binary.BigEndian.Uint32(b[posSysFlag:])) }
+
 func isMagic(m uint32) bool { return m == magicV1 || m == magicV2 }
 
 // isRecord says that b begins with a record of this size that was stored at phys: a quick check, not of its content.

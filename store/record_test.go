@@ -64,14 +64,15 @@ func TestRecordIsWhatTheProtocolReads(t *testing.T) {
 }
 
 func TestFillerIsARecord(t *testing.T) {
-	for _, n := range []int{minRecord, minRecord + 3, 200, 70_000} {
-		b := bytes.Repeat([]byte{0xAB}, n)
-		if err := encodeFiller(b, 77, 88); err != nil {
-			t.Fatal(err)
-		}
+	for _, n := range []int{minRecord, minRecord + 3, int(fillerSize), int(2*fillerSize) - 1} {
+		b := appendFiller(nil, n, 77, 88)
 		var v protocol.MessageView
 		if size, err := protocol.DecodeMessage(b, &v); err != nil || size != n || v.PhysicalOffset != 77 || v.CheckBody() != nil || queued(v.SysFlag) || indexed(v.SysFlag) {
 			t.Fatalf("%d: %d, %v, %+v", n, size, err, v)
+		}
+		var r record
+		if err := parseRecord(b, &r); err != nil || !isFiller(&r) || r.checkCRC() != nil || r.checkTorn() != nil {
+			t.Fatalf("%d: %v, %+v", n, err, r)
 		}
 	}
 }

@@ -151,14 +151,13 @@ type recovery struct {
 	from     int64 // where reading began
 	lastTime int64 // store time of the last good record
 	records  int64
-	holes    []span // in the log, mended
-	known    int64  // queues have units up to here
+	holes    int      // that were mended
+	places   []places // of fillers met so far
+	known    int64    // queues have units up to here
 	pending  []dispatchEntry
 	hashes   []int32
 	keys     []int32 // hashes of one record
 }
-
-type span struct{ from, to int64 }
 
 func (r *recovery) run() error {
 	s := r.s
@@ -356,9 +355,9 @@ func (r *recovery) finish(end int64) error {
 		return err
 	}
 	s.loadQueues()
-	if r.crashed || len(r.holes) > 0 || r.records > 0 {
+	if r.crashed || r.holes > 0 || r.records > 0 {
 		s.o.Log.Infof("recovered the store in %v: read the log from %d to %d, %d records, %d holes",
-			s.o.Clock.Now().Sub(r.started).Round(time.Millisecond), r.from, end, r.records, len(r.holes))
+			s.o.Clock.Now().Sub(r.started).Round(time.Millisecond), r.from, end, r.records, r.holes)
 	}
 	return nil
 }

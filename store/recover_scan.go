@@ -1,12 +1,9 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 
-	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store/mappedfile"
 )
 
@@ -59,8 +56,11 @@ func (r *recovery) take(rec *record) error {
 	s := r.s
 	var e dispatchEntry
 	e, r.keys = s.entryOf(rec, r.keys[:0])
+	if isFiller(rec) {
+		r.addPlace(rec)
+	}
 	if e.q != nil {
-		if e.queueOffset > e.q.next && len(r.holes) > 0 {
+		if e.queueOffset > e.q.next && len(r.places) > 0 {
 			if err := r.fillQueue(&e); err != nil {
 				return err
 			}
@@ -79,159 +79,6 @@ func (r *recovery) dispatch() error {
 	err := r.s.dispatch.applyQuiet(r.pending, r.hashes)
 	r.pending, r.hashes = r.pending[:0], r.hashes[:0]
 	return err
-}
-
-// fillQueue gives the offsets of records that were lost in holes to places in these holes where no record begins, so
-// that the messages behind them keep their offsets. Readers skip them.
-func (r *recovery) fillQueue(e *dispatchEntry) error {
-	if err := r.dispatch(); err != nil {
-		return err
-	}
-	cq := r.s.consumeQueue(e.q.topic, e.q.id)
-	if cq == nil || cq.MaxPhys() < 0 {
-		return nil // it begins where its first message says
-	}
-	_, next := cq.Range()
-	at := r.placesAfter(cq.MaxPhys(), e.queueOffset-next)
-	for i, phys := range at {
-		r.pending = append(r.pending, dispatchEntry{q: e.q, phys: phys, queueOffset: next + int64(i), size: minRecord - 1})
-	}
-	return nil
-}
-
-// placesAfter finds n places in the holes behind phys, each as long as the shortest record. Without as many, the missing
-// offsets were not lost there, and it returns nothing.
-func (r *recovery) placesAfter(phys, n int64) []int64 {
-	var room int64
-	for _, h := range r.holes {
-		if h.from >= phys {
-			room += (h.to - h.from) / minRecord
-		}
-	}
-	if n <= 0 || n > room {
-		return nil
-	}
-	out := make([]int64, 0, n)
-	for _, h := range r.holes {
-		for at := h.from; h.from >= phys && at+minRecord <= h.to && int64(len(out)) < n; at += minRecord {
-			out = append(out, at+1)
-		}
-	}
-	return out
-}
-
-// mend deals with bytes at r.pos that are no record. Where good records follow, the bytes up to the next one are put
-// aside and made into fillers that every reader skips, ours and Java's, and r.pos moves on; otherwise the log ends here.
-func (r *recovery) mend(f *mappedfile.File, limit int64, cause error) (again bool, err error) {
-	s := r.s
-	if !r.crashed && r.pos >= r.known {
-		return false, nil // after a clean stop nothing lies behind what the queues know
-	}
-	next, ok, err := s.dispatch.scan.find(r.pos, f.End(), r.notBefore())
-	if err != nil {
-		return false, err
-	}
-	if ok && next-r.pos < minRecord {
-		next, ok, err = s.dispatch.scan.find(r.pos+minRecord, f.End(), r.notBefore())
-		if err != nil {
-			return false, err
-		}
-	}
-	if ok {
-		s.o.Log.Errorf("no record from log position %d to %d (%v); those behind it are kept", r.pos, next, cause)
-		return true, r.fillHole(f, next)
-	}
-	for at := f.End(); at < limit; at += s.log.fileSize {
-		if _, ok, err = s.dispatch.scan.find(at, limit, r.notBefore()); err != nil {
-			return false, err
-		}
-		if ok {
-			s.o.Log.Errorf("no record from log position %d to the end of its file (%v); those behind it are kept", r.pos, cause)
-			return true, r.blankRest(f)
-		}
-	}
-	return false, nil
-}
-
-// blankRest makes the rest of f, from r.pos on, the filler that ends a file.
-func (r *recovery) blankRest(f *mappedfile.File) error {
-	if err := r.s.setAside(f, r.pos-f.Start(), f.Size()); err != nil {
-		return err
-	}
-	var b [blankSize]byte
-	if left := f.End() - r.pos; left >= blankSize {
-		putBlank(b[:], left)
-		if _, err := f.WriteAt(b[:], r.pos-f.Start()); err != nil {
-			return err
-		}
-	}
-	r.holeDone(f.End())
-	return f.Sync()
-}
-
-const (
-	// mendPiece bounds the size of one filler record.
-	mendPiece = 1 << 20
-	// mendTopic stands in filler records. No queue is made for it.
-	mendTopic = "SEEDMQ_DAMAGED"
-)
-
-// fillHole covers [r.pos, next) with records of a rolled back transaction, which enter no queue and no index. The
-// damaged bytes become their bodies, but for those that the records' heads take.
-func (r *recovery) fillHole(f *mappedfile.File, next int64) error {
-	off, end := r.pos-f.Start(), next-f.Start()
-	if err := r.s.setAside(f, off, end); err != nil {
-		return err
-	}
-	for off < end {
-		size := min(end-off, mendPiece)
-		if rest := end - off - size; rest > 0 && rest < minRecord+int64(len(mendTopic)) {
-			size -= minRecord + int64(len(mendTopic))
-		}
-		b := make([]byte, size)
-		if err := f.ReadAt(b, off); err != nil {
-			return err
-		}
-		if err := encodeFiller(b, f.Start()+off, r.lastTime); err != nil {
-			return err
-		}
-		if _, err := f.WriteAt(b, off); err != nil {
-			return err
-		}
-		off += size
-	}
-	r.holeDone(next)
-	return f.Sync()
-}
-
-func (r *recovery) holeDone(next int64) {
-	r.holes = append(r.holes, span{r.pos, next})
-	r.pos = next
-	r.s.dispatch.scan.forget()
-}
-
-// encodeFiller makes b one record. Its topic is as long as a short hole allows.
-func encodeFiller(b []byte, phys, storeTime int64) error {
-	topic := mendTopic[:min(len(mendTopic), len(b)-91)]
-	body := b[88 : len(b)-3-len(topic)]
-	clear(b[:88])
-	be := binary.BigEndian
-	be.PutUint32(b, uint32(len(b)))
-	be.PutUint32(b[posMagic:], magicV1)
-	be.PutUint32(b[posCRC:], crc32.ChecksumIEEE(body)&crcMask)
-	be.PutUint64(b[posPhys:], uint64(phys))
-	be.PutUint32(b[posSysFlag:], uint32(protocol.SysFlagTransactionRollback))
-	be.PutUint64(b[posStoreTime:], uint64(storeTime))
-	be.PutUint32(b[84:], uint32(len(body)))
-	at := 88 + len(body)
-	b[at] = byte(len(topic))
-	copy(b[at+1:], topic)
-	be.PutUint16(b[len(b)-2:], 0)
-	var rec record
-	if err := parseRecord(b, &rec); err != nil {
-		return fmt.Errorf("store: filler record of %d bytes: %w", len(b), err)
-	}
-	return nil
 }
 
 // cleanTail is how much behind the log's end is looked at after a clean stop.
