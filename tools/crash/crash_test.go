@@ -76,6 +76,18 @@ func (s *server) start() time.Duration {
 	return took
 }
 
+// refused runs the server where it must not start. err is nil when it ended well, or did not end.
+func (s *server) refused() (out string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	defer cancel()
+	b, err := exec.CommandContext(ctx, filepath.Join(harness.Bin(s.t), "mqserver"), "--data", s.data, "--config", s.conf,
+		"--namesrv-port", fmt.Sprint(s.ns), "--broker-port", fmt.Sprint(s.port)).CombinedOutput()
+	if ctx.Err() != nil {
+		return "still runs: " + string(b), nil
+	}
+	return string(b), err
+}
+
 func (s *server) admin(args ...string) string {
 	out, _ := harness.Admin(s.t, &harness.Server{Namesrv: fmt.Sprintf("127.0.0.1:%d", s.ns), Broker: s.addr()}, args...)
 	return out
@@ -310,7 +322,7 @@ func TestRefusals(t *testing.T) {
 	s.start()
 	s.createTopic()
 	second := newServer(t, dir, smallFiles)
-	out, err := exec.Command(filepath.Join(harness.Bin(t), "mqserver"), "--data", dir, "--namesrv-port", fmt.Sprint(second.ns), "--broker-port", fmt.Sprint(second.port)).CombinedOutput()
+	out, err := second.refused()
 	if err == nil || !strings.Contains(string(out), "lock") {
 		t.Errorf("a second process on the store: %v\n%s", err, out)
 	}
@@ -320,20 +332,17 @@ func TestRefusals(t *testing.T) {
 	if err := s.proc.Stop(t, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	var cq string
-	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && d.Name() == "consumequeue" {
-			cq = path
-		}
-		return err
-	})
+	cq := filepath.Join(dir, "consumequeue")
+	if err := os.MkdirAll(cq, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for name, body := range map[string]string{"CURRENT": "MANIFEST-000004\n", "MANIFEST-000004": "rocksdb", "000008.sst": "sst"} {
 		if err := os.WriteFile(filepath.Join(cq, name), []byte(body), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	before := tree(t, dir)
-	out, err = exec.Command(filepath.Join(harness.Bin(t), "mqserver"), "--data", dir, "--namesrv-port", fmt.Sprint(second.ns), "--broker-port", fmt.Sprint(second.port)).CombinedOutput()
+	out, err = second.refused()
 	if err == nil || !strings.Contains(string(out), "RocksDB") {
 		t.Errorf("a RocksDB consume queue: %v\n%s", err, out)
 	}
