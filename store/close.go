@@ -17,7 +17,6 @@ func (s *Store) close() error {
 	if !s.o.SyncFlush {
 		s.confirm.advance(s.log.end.Load()) // an append that has just ended may not have come to it
 	}
-	s.flush.group()
 	s.drain()
 	s.group.Close()
 	err := errors.Join(s.flush.failure(), s.flushQueues(true))
@@ -40,10 +39,22 @@ func (s *Store) stopAppends() {
 	defer s.log.mu.Unlock()
 }
 
-// drain waits for the dispatcher, but not for ever.
+// drain waits until the log is synced and dispatched, but not for ever.
 func (s *Store) drain() {
+	s.dispatch.retry() // what failed a while ago may work now
 	done := make(chan struct{})
-	if s.group.Go("store drain", func(context.Context) { defer close(done); s.dispatch.drain() }) != nil {
+	if s.group.Go("store drain", func(ctx context.Context) {
+		defer close(done)
+		synced := make(chan error, 1)
+		s.flush.await(s.log.end.Load(), func(err error) { synced <- err })
+		select {
+		case err := <-synced:
+			if err == nil {
+				s.dispatch.drain()
+			}
+		case <-ctx.Done():
+		}
+	}) != nil {
 		return
 	}
 	t := s.o.Clock.NewTimer(closeDrain)

@@ -116,3 +116,62 @@ func readMany(t *testing.T, s *store.Store, w int) {
 		}
 	}
 }
+
+// The store is closed while messages come in: those that were acknowledged are there afterwards, and the stop is clean.
+func TestCloseUnderLoad(t *testing.T) {
+	for _, syncFlush := range []bool{false, true} {
+		o := store.Options{Root: t.TempDir(), CommitLogFileSize: 1 << 20, SyncFlush: syncFlush, IndexEnabled: true, IndexSlots: 100, IndexEntries: 10_000}
+		s, err := store.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var acked [writers]int64
+		var wg sync.WaitGroup
+		started := make(chan struct{}, writers)
+		for w := range writers {
+			wg.Go(func() {
+				b := s.NewBatch()
+				done := make(chan error, 1)
+				for n := 0; ; n++ {
+					b.Reset()
+					if err := b.Add(&store.Message{Topic: "T", QueueID: int32(w), Body: make([]byte, 300), UniqKey: fmt.Sprint(w, n)}); err != nil {
+						t.Error(err)
+					}
+					if err := s.Append(b); err != nil {
+						return // closed
+					}
+					s.AwaitSafe(b.End(), func(err error) { done <- err })
+					if err := <-done; err != nil {
+						t.Error(err)
+						return
+					}
+					acked[w]++
+					if n == 100 {
+						started <- struct{}{}
+					}
+				}
+			})
+		}
+		for range writers {
+			<-started
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+		if s, err = store.Open(o); err != nil {
+			t.Fatal(err)
+		}
+		for w := range writers {
+			if _, max, _ := s.QueueRange("T", int32(w)); max != acked[w] {
+				t.Errorf("sync %v, writer %d: queue ends at %d, %d were acknowledged", syncFlush, w, max, acked[w])
+			}
+		}
+		if st := s.Status(); st.DispatchedPhys != st.MaxPhys {
+			t.Errorf("%+v", st)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/seedmq/seedmq/store/fs"
@@ -59,27 +60,33 @@ func (j *janitor) tick() {
 	}
 }
 
-// checkDisk stops appends while the disk is too full.
-func (s *Store) checkDisk() {
-	u, err := s.fs.Usage(s.log.dir)
-	if err == nil {
-		var root fs.Usage // perhaps another disk
-		if root, err = s.fs.Usage(s.o.Root); root.UsedRatio > u.UsedRatio {
-			u.UsedRatio = root.UsedRatio
-		}
-		u.Free = min(u.Free, root.Free)
-	}
+// checkDisk stops appends while the disk is too full, and returns how much is free.
+func (s *Store) checkDisk() (free int64) {
+	u, err := s.diskUsage()
 	if err != nil {
 		s.o.Log.Limited(s.o.Clock, "disk usage", logEvery).Warnf("read the disk's use: %v", err)
-		return
+		return 0
 	}
 	switch {
 	case u.UsedRatio >= s.o.DiskWarningRatio:
 		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, s.o.DiskWarningRatio))
 		s.clean.kick()
 	case u.Free < diskReserve(s.o.CommitLogFileSize):
-		s.state.setDiskFull(true, "less than the reserve is free")
+		s.state.setDiskFull(true, fmt.Sprintf("only %d bytes are free", u.Free))
+		s.clean.kick()
 	default:
 		s.state.setDiskFull(false, "")
 	}
+	return u.Free
+}
+
+// diskUsage is the state of the fuller one of the log's and the queues' disks.
+func (s *Store) diskUsage() (fs.Usage, error) {
+	u, err := s.fs.Usage(s.log.dir)
+	if err != nil {
+		return u, err
+	}
+	root, err := s.fs.Usage(s.o.Root)
+	u.UsedRatio, u.Free = max(u.UsedRatio, root.UsedRatio), min(u.Free, root.Free)
+	return u, err
 }

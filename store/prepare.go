@@ -47,6 +47,10 @@ func (s *Store) prepareAhead(ctx context.Context) error {
 	l := &s.log
 	for ctx.Err() == nil {
 		end := l.end.Load()
+		if s.checkDisk() < s.ahead()+2*diskReserve(l.fileSize) {
+			l.prepareAt.Store(end + prepareMin) // the space is needed for queues and index
+			return nil
+		}
 		files := l.list()
 		if len(files) == 0 {
 			return nil
