@@ -140,7 +140,7 @@ func TestSyncTakesTooLong(t *testing.T) {
 func TestWhatNobodyWaitsForIsSyncedSoon(t *testing.T) {
 	e, _ := newSlowEnv(t)
 	end := e.append("0")
-	e.until("confirmed", func() bool { return e.s.Status().ConfirmedPhys >= end })
+	e.until("dispatched", func() bool { return e.s.Status().DispatchedPhys >= end })
 	if got, _ := e.get(get("A", 0, 0)); len(got) != 1 {
 		t.Fatal(got)
 	}
