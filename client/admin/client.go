@@ -183,6 +183,9 @@ func decode[T any](reply *protocol.Command, err error) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(reply.Body) == 0 { // some clients say success and why they have nothing: "json marshal error: ..."
+		return nil, fmt.Errorf("reply without a body: %s", reply.Remark)
+	}
 	v := new(T)
 	if err := protocol.UnmarshalFast(reply.Body, v); err != nil {
 		return nil, fmt.Errorf("reply body: %w", err)

@@ -211,6 +211,7 @@ func TestGoPushTags(t *testing.T) {
 	want(8)
 	mustSend(t, p, primitive.NewMessage("GoTags", []byte("tagged: wakes a held pull")).WithTag("TagA"))
 	want(9)
+	harness.MustAdmin(t, s, "Rebalance OK", "consumerStatus", "-g", "GoTagGroup")
 	for i := range 16 {
 		if n := g.count(fmt.Sprint("tagged ", i)); n != (i+1)%2 {
 			t.Errorf("message %d received %d times", i, n)

@@ -276,7 +276,9 @@ func Admin(t testing.TB, s *Server, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	args = append(args, "-n", s.Namesrv)
-	out, err := exec.CommandContext(ctx, filepath.Join(Bin(t), "mqadmin"), args...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, filepath.Join(Bin(t), "mqadmin"), args...)
+	cmd.Dir = os.TempDir() // some commands write files where they are
+	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 

@@ -134,7 +134,9 @@ func JavaAdmin(t testing.TB, s *Server, args ...string) string {
 	argv := javaArgs(JavaLib(t, Java5), home, "128m", "org.apache.rocketmq.tools.command.MQAdminStartup", args...)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = home // some commands write files where they are
+	out, err := cmd.CombinedOutput()
 	if err != nil && ctx.Err() != nil {
 		t.Fatalf("mqadmin %v: %v\n%s", args, ctx.Err(), out)
 	}
