@@ -40,7 +40,9 @@ type cleaner struct {
 	next  time.Time   // of the schedule
 }
 
-func (c *cleaner) init(s *Store) { c.s, c.wake = s, make(chan struct{}, 1) }
+func (c *cleaner) init(s *Store) {
+	c.s, c.wake, c.next = s, make(chan struct{}, 1), s.o.Schedule.Next(s.o.Clock.Now())
+}
 
 func (c *cleaner) kick() {
 	select {
@@ -62,7 +64,6 @@ func (s *Store) DeleteExpired() error {
 func (c *cleaner) run(ctx context.Context) {
 	t := c.s.o.Clock.NewTimer(cleanEvery)
 	defer t.Stop()
-	c.next = c.s.o.Schedule.Next(c.s.o.Clock.Now())
 	c.emptyDeleted(ctx)
 	for {
 		select {
