@@ -20,8 +20,9 @@ const (
 	// shrinkStep is how much of a deleted file is given back at once: freeing a whole file would stall the appends.
 	shrinkStep  = 32 << 20
 	shrinkPause = 10 * time.Millisecond
-	// deletedDir takes deleted files, below the log's folder, where Java does not look.
-	deletedDir = "deleted"
+	// deletedSuffix makes the log's folder the one that takes files on their way out. It stands beside the log's, where
+	// old Java versions do not accept a folder.
+	deletedSuffix = ".deleted"
 )
 
 func diskFullReason(used, limit float64) string {
@@ -158,19 +159,25 @@ func (l *commitLog) dropOldest() {
 	l.setList(append([]*mappedfile.File(nil), l.list()[1:]...))
 }
 
-// delete moves f out of the log's folder, and gives its space back step by step.
+func (l *commitLog) deletedDir() string { return filepath.Clean(l.dir) + deletedSuffix }
+
+// delete moves f out of the log's folder, and gives its space back step by step. Where that is another disk, the file
+// goes at once.
 func (c *cleaner) delete(ctx context.Context, f *mappedfile.File) error {
-	dir := filepath.Join(c.s.log.dir, deletedDir)
-	if err := c.s.fs.MkdirAll(dir); err != nil {
+	l := &c.s.log
+	if err := c.s.fs.MkdirAll(l.deletedDir()); err != nil {
 		return err
 	}
-	c.s.log.dropOldest()
-	moved, err := f.MoveTo(dir)
-	f.Close()
-	if err == nil {
-		err = c.s.fs.SyncDir(c.s.log.dir)
-	}
+	l.dropOldest()
+	moved, err := f.MoveTo(l.deletedDir())
 	if err != nil {
+		if err := f.Remove(); err != nil {
+			return err
+		}
+		return c.s.fs.SyncDir(l.dir)
+	}
+	f.Close()
+	if err := c.s.fs.SyncDir(l.dir); err != nil {
 		return err
 	}
 	return c.shrink(ctx, moved)
@@ -192,7 +199,7 @@ func (c *cleaner) shrink(ctx context.Context, name string) error {
 
 // emptyDeleted finishes what an earlier process left.
 func (c *cleaner) emptyDeleted(ctx context.Context) {
-	dir := filepath.Join(c.s.log.dir, deletedDir)
+	dir := c.s.log.deletedDir()
 	list, err := c.s.fs.List(dir)
 	for _, i := range list {
 		err = errors.Join(err, c.shrink(ctx, filepath.Join(dir, i.Name)))

@@ -2,7 +2,8 @@
 // makes consume queues and an index from it. Its files are those of Apache RocketMQ 4.9 and 5.x; either opens what the
 // other wrote.
 //
-//	commitlog/<20 digits>           the log; package mappedfile; deleted/ holds files on their way out
+//	commitlog/<20 digits>           the log; package mappedfile
+//	commitlog.deleted/              its files on their way out: ours
 //	consumequeue/<topic>/<queue>/   package consumequeue
 //	index/<time>                    package index
 //	checkpoint                      package checkpoint
