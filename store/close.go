@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 )
 
@@ -66,7 +67,10 @@ func (s *Store) drain() {
 }
 
 func (s *Store) removeAbort() error {
-	if err := s.fs.Remove(s.path(abortFile)); err != nil {
+	if err := s.fs.Remove(s.path(abortFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err // else somebody tidied up
+	}
+	if err := writeFile(s.fs, s.path(lockFile), lockClosed); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(s.o.Root)

@@ -38,8 +38,10 @@ func (s *Store) open() error {
 	if err := s.lockRoot(); err != nil {
 		return err
 	}
-	_, err := s.fs.Stat(s.path(abortFile))
-	crashed := err == nil
+	crashed, err := s.wasOpen()
+	if err != nil {
+		return err
+	}
 	found, err := s.findFiles(crashed)
 	if err != nil {
 		return err
@@ -99,12 +101,36 @@ func (s *Store) lockRoot() error {
 		return err
 	}
 	s.lock = lock
-	return writeFile(s.fs, s.path(lockFile), "lock")
+	return nil
+}
+
+// What the lock file says. Java writes lockClosed whenever it opens a store, and never reads it.
+const (
+	lockClosed = "lock"
+	lockOpen   = "open"
+)
+
+// wasOpen says that the store was not closed: the abort file is there, or the lock file says that we had it open, should
+// somebody have removed the other.
+func (s *Store) wasOpen() (bool, error) {
+	lock, err := fs.ReadFile(s.fs, s.path(lockFile))
+	if err != nil {
+		return false, err
+	}
+	s.ours = string(lock) == lockOpen
+	_, err = s.fs.Stat(s.path(abortFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return s.ours, nil
+	}
+	return err == nil, err
 }
 
 // writeAbort leaves the file whose presence says that the store was not closed. Java keeps its process id there.
 func (s *Store) writeAbort() error {
 	if err := writeFile(s.fs, s.path(abortFile), strconv.Itoa(os.Getpid())); err != nil {
+		return err
+	}
+	if err := writeFile(s.fs, s.path(lockFile), lockOpen); err != nil {
 		return err
 	}
 	return s.fs.SyncDir(s.o.Root)
@@ -173,9 +199,7 @@ func (r *recovery) run() error {
 	if err := errors.Join(r.cutQueues(r.from), s.cq.CorrectMin(s.log.start())); err != nil {
 		return err
 	}
-	s.loadQueues()
-	s.dispatch.pos.Store(r.from)
-	end, err := r.scan()
+	end, err := r.replay()
 	if err != nil {
 		return err
 	}
@@ -183,6 +207,39 @@ func (r *recovery) run() error {
 		return err
 	}
 	return r.finish(end)
+}
+
+// maxReplays bounds how often the log is read because queues turn out to have lost units further back.
+const maxReplays = 3
+
+// replay dispatches the log from r.from, and again from further back if a queue lacks units there.
+func (r *recovery) replay() (end int64, err error) {
+	s := r.s
+	before := r.lastTime
+	for n := 1; ; n++ {
+		s.loadQueues()
+		s.dispatch.pos.Store(r.from)
+		if end, err = r.scan(); err != nil {
+			return 0, err
+		}
+		need := s.cq.RebuildFrom()
+		if need >= r.from || r.from == s.log.start() {
+			return end, nil
+		}
+		if n >= maxReplays {
+			need = 0
+		}
+		r.known = max(r.known, end)
+		r.lastTime, r.places, r.records = before, nil, 0
+		if err := r.startAt(need); err != nil {
+			return 0, err
+		}
+		s.o.Log.Warnf("consume queues lack messages from before; reading the log again from %d", r.from)
+		s.log.end.Store(s.log.list()[len(s.log.list())-1].End())
+		if err := r.cutQueues(r.from); err != nil {
+			return 0, err
+		}
+	}
 }
 
 // startEmpty begins a log. Where queues are left of one that is gone, it begins behind it, so that queue offsets go on.
@@ -222,6 +279,32 @@ func (r *recovery) chooseStart() error {
 	if r.from = r.known; !ok {
 		r.from = r.fileStart(r.known - 1)
 	}
+	return errors.Join(err, r.startBefore(r.damaged()))
+}
+
+// damaged is the position from which queues or index must be made again because files of theirs are damaged.
+func (r *recovery) damaged() int64 {
+	need := r.s.cq.RebuildFrom()
+	if r.s.index != nil {
+		need = min(need, r.s.index.Report().RebuildFrom)
+	}
+	return need
+}
+
+// startBefore moves r.from to need if that is less, and startAt in any case: or to the start of its file, if no record can
+// begin there.
+func (r *recovery) startBefore(need int64) error {
+	if need >= r.from {
+		return nil
+	}
+	return r.startAt(need)
+}
+
+func (r *recovery) startAt(need int64) error {
+	ok, err := r.boundary(need)
+	if r.from = need; !ok {
+		r.from = r.fileStart(need)
+	}
 	return err
 }
 
@@ -251,18 +334,11 @@ func (r *recovery) chooseAfterCrash() error {
 			r.from = p
 		}
 	}
-	need := s.cq.Report().RebuildFrom
-	if s.index != nil {
-		need = min(need, s.index.Report().RebuildFrom, s.index.EndPhys())
+	need := r.damaged()
+	if s.index != nil && !s.ours {
+		need = min(need, s.index.EndPhys()) // Java's checkpoint does not speak of the index
 	}
-	if need >= r.from {
-		return nil
-	}
-	ok, err := r.boundary(need)
-	if r.from = need; !ok {
-		r.from = r.fileStart(need)
-	}
-	return err
+	return r.startBefore(need)
 }
 
 // boundary says that a record can begin at pos.

@@ -82,6 +82,8 @@ type Store struct {
 	jan      janitor
 
 	dropped droppedTopics
+	// ours says that it was this program that had the store open and did not close it.
+	ours bool
 	// farBehind is how many bytes behind the log's end a reader counts as slow.
 	farBehind int64
 
