@@ -279,7 +279,11 @@ func (r *recovery) chooseStart() error {
 	if r.from = r.known; !ok {
 		r.from = r.fileStart(r.known - 1)
 	}
-	return errors.Join(err, r.startBefore(r.damaged()))
+	if err != nil {
+		return err
+	}
+	lost, err := r.indexGap()
+	return errors.Join(err, r.startBefore(min(lost, r.damaged())))
 }
 
 // damaged is the position from which queues or index must be made again because files of theirs are damaged.
@@ -335,6 +339,14 @@ func (r *recovery) chooseAfterCrash() error {
 		}
 	}
 	need := r.damaged()
+	if s.cq.BeginsLate(files[0].Start()) {
+		need = files[0].Start()
+	}
+	lost, err := r.indexGap()
+	if err != nil {
+		return err
+	}
+	need = min(need, lost)
 	if s.index != nil && !s.ours {
 		need = min(need, s.index.EndPhys()) // Java's checkpoint does not speak of the index
 	}

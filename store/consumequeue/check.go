@@ -187,3 +187,18 @@ func (c *checker) apply(files []queueFile, from int64) {
 		q.min.Store(c.end)
 	}
 }
+
+// BeginsLate says that the first file of some queue is likely to be gone: a file is removed only when the log has none of its
+// messages, and so the first one that is left begins, but for chance, before the log does. Call it before CorrectMin.
+func (s *Set) BeginsLate(logStart int64) bool {
+	for _, q := range s.all() {
+		q.mu.Lock()
+		late := q.base > 0 && q.minPhys > logStart
+		q.mu.Unlock()
+		if late {
+			s.log.Errorf("consume queue %s/%d begins at %d, whose message is not the first of the log: its queues are made again", q.topic.name, q.id, q.base)
+			return true
+		}
+	}
+	return false
+}

@@ -140,6 +140,10 @@ func (l *loader) loadQueue(q *Queue) error {
 	if err != nil {
 		return err
 	}
+	if len(starts) == 0 { // every queue on disk has a file
+		l.s.needFrom(0)
+		_ = l.s.fs.Remove(q.dir()) // so that the next start does not ask again; what is not empty stays
+	}
 	c := checker{q: q, lastPhys: noPhys, minPhys: noPhys, crashed: l.s.opt.AfterCrash, synced: l.s.opt.SyncedPhys, budget: &l.budget}
 	from := int64(0)
 	if len(starts) > 0 {
@@ -161,6 +165,9 @@ func (l *loader) loadQueue(q *Queue) error {
 		}
 	}
 	c.apply(starts, from)
+	if n := l.s.fileUnits; l.s.opt.AfterCrash && len(starts) > 0 && c.end == starts[len(starts)-1].start+n {
+		l.s.needFrom(c.lastPhys) // the file behind it was not made yet, or it is gone
+	}
 	return nil
 }
 
