@@ -66,6 +66,18 @@ type Broker struct {
 	ConfigBlackList string `conf:"configBlackList" default:"configBlackList;brokerConfigPath"`
 	// EnableRegisterProducer: Keep producer groups; may be off only with rejectTransactionMessage.
 	EnableRegisterProducer bool `conf:"enableRegisterProducer" default:"true" live:"true"`
+	// RejectTransactionMessage: Refuse transactional half messages with NO_PERMISSION.
+	RejectTransactionMessage bool `conf:"rejectTransactionMessage" default:"false" live:"true"`
+	// TransactionTimeOut: Age of a half message before its producer is asked for the outcome. Unit: ms.
+	TransactionTimeOut int64 `conf:"transactionTimeOut" default:"6000" live:"true"`
+	// TransactionCheckMax: Checks before a half message is given up and goes to TRANS_CHECK_MAX_TIME_TOPIC.
+	TransactionCheckMax int `conf:"transactionCheckMax" default:"15" live:"true"`
+	// TransactionCheckInterval: Least time between two rounds of checks. Unit: ms.
+	TransactionCheckInterval int64 `conf:"transactionCheckInterval" default:"30000" live:"true"`
+	// TransactionOpMsgMaxSize: Size up to which the marks of ended transactions share a message. Unit: B.
+	TransactionOpMsgMaxSize int `conf:"transactionOpMsgMaxSize" default:"4096" clamp:"64..65536"`
+	// StoreReplyMessageEnable: Store reply messages in the cluster's reply topic.
+	StoreReplyMessageEnable bool `conf:"storeReplyMessageEnable" default:"true" live:"true"`
 	// EnableCreateSysGroup: Auto-create CID_RMQ_SYS_ groups even when autoCreateSubscriptionGroup is off.
 	EnableCreateSysGroup bool `conf:"enableCreateSysGroup" default:"true"`
 	// BrokerName: Broker group name; master and slaves of a group share it.
