@@ -155,7 +155,7 @@ func (b *Broker) openStore() error {
 		FileReservedTime: time.Duration(c.FileReservedTime) * time.Hour, DeleteWhen: c.DeleteWhen,
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
-		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), CheckCRCOnRecover: c.CheckCRCOnRecover,
+		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable, CheckCRCOnRecover: c.CheckCRCOnRecover,
 		OnArrival: b.arrived, Clock: b.clk, Log: b.log, FS: b.o.FS})
 	if err != nil {
 		return err

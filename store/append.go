@@ -54,6 +54,9 @@ func (s *Store) appendLocked(b *Batch, now int64) error {
 	if err := s.state.err(); err != nil {
 		return err // it changed while we waited for the lock
 	}
+	if err := s.checkRoomLocked(int64(len(b.buf))); err != nil {
+		return err
+	}
 	if err := s.zeroTornLocked(); err != nil {
 		return s.writeFailed(err)
 	}
@@ -167,7 +170,7 @@ func writeZeros(f *mappedfile.File, off, n int64) error {
 
 // writeFailed stops the appends: until there is room again if the disk is full, else until the next start.
 func (s *Store) writeFailed(err error) error {
-	if errors.Is(err, syscall.ENOSPC) {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		s.state.setDiskFull(true, "a write failed for lack of space")
 		return fmt.Errorf("append: %w: %w", ErrDiskFull, err)
 	}

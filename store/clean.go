@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -24,13 +23,6 @@ const (
 	// old Java versions do not accept a folder.
 	deletedSuffix = ".deleted"
 )
-
-func diskFullReason(used, limit float64) string {
-	return fmt.Sprintf("%.1f %% of the disk is used, the limit is %.0f %%", 100*used, 100*limit)
-}
-
-// diskReserve is the free space below which no messages are taken, so that queues, index and tables can be written.
-func diskReserve(fileSize int64) int64 { return min(fileSize/16, 16<<20) }
 
 // cleaner deletes the oldest files of the log: expired ones when the schedule says so or the disk fills up, others when
 // it is nearly full. One goroutine does it, slowly.
@@ -127,7 +119,7 @@ func (c *cleaner) one(ctx context.Context) (bool, error) {
 	expired := !s.o.Clock.Now().Before(info.ModTime.Add(s.o.FileReservedTime))
 	switch {
 	case expired && (c.armed.Load() || u.UsedRatio >= s.o.DiskMaxUsedRatio):
-	case u.UsedRatio >= s.o.DiskForcibleRatio:
+	case u.UsedRatio >= s.o.DiskForcibleRatio && !s.o.KeepUnexpired:
 		s.o.Log.Warnf("the disk is full to %.1f %%: deleting %s before its time", 100*u.UsedRatio, f.Path())
 	default:
 		if !expired {

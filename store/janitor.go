@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
-
-	"github.com/seedmq/seedmq/store/fs"
 )
 
 const (
@@ -52,41 +49,13 @@ func (j *janitor) tick() {
 	if sync {
 		j.synced = pos
 	}
-	if err := s.flushQueues(sync); err != nil {
+	puts := s.putTimes.Load()
+	if err := s.flushQueues(sync); err == nil {
+		s.room.flushed.Store(puts)
+	} else {
 		s.o.Log.Limited(s.o.Clock, "flush queues", logEvery).Errorf("flush consume queues and index: %v", err)
 	}
 	if j.ticks%sweepEvery == 0 && s.log.pool != nil {
 		s.log.pool.Sweep()
 	}
-}
-
-// checkDisk stops appends while the disk is too full, and returns how much is free.
-func (s *Store) checkDisk() (free int64) {
-	u, err := s.diskUsage()
-	if err != nil {
-		s.o.Log.Limited(s.o.Clock, "disk usage", logEvery).Warnf("read the disk's use: %v", err)
-		return 0
-	}
-	switch {
-	case u.UsedRatio >= s.o.DiskWarningRatio:
-		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, s.o.DiskWarningRatio))
-		s.clean.kick()
-	case u.Free < diskReserve(s.o.CommitLogFileSize):
-		s.state.setDiskFull(true, fmt.Sprintf("only %d bytes are free", u.Free))
-		s.clean.kick()
-	default:
-		s.state.setDiskFull(false, "")
-	}
-	return u.Free
-}
-
-// diskUsage is the state of the fuller one of the log's and the queues' disks.
-func (s *Store) diskUsage() (fs.Usage, error) {
-	u, err := s.fs.Usage(s.log.dir)
-	if err != nil {
-		return u, err
-	}
-	root, err := s.fs.Usage(s.o.Root)
-	u.UsedRatio, u.Free = max(u.UsedRatio, root.UsedRatio), min(u.Free, root.Free)
-	return u, err
 }

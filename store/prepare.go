@@ -47,7 +47,7 @@ func (s *Store) prepareAhead(ctx context.Context) error {
 	l := &s.log
 	for ctx.Err() == nil {
 		end := l.end.Load()
-		if s.checkDisk() < s.ahead()+2*diskReserve(l.fileSize) {
+		if s.checkDisk() < s.ahead()+2*s.diskReserve() {
 			l.prepareAt.Store(end + prepareMin) // the space is needed for queues and index
 			return nil
 		}

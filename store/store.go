@@ -39,6 +39,7 @@ type Options struct {
 	DiskMaxUsedRatio  float64 // above it expired files go at any hour; default 0.75
 	DiskForcibleRatio float64 // above it the oldest files go even if not expired; default 0.85
 	DiskWarningRatio  float64 // above it no messages are taken; default 0.90
+	KeepUnexpired     bool    // files never go before they are expired, however full the disk is
 	CheckCRCOnRecover bool
 	// OnArrival is called by the dispatcher, in log order, once the messages can be read. It must not block; batch is reused.
 	OnArrival func(batch []Arrival)
@@ -78,6 +79,7 @@ type Store struct {
 	confirm  confirmOffset
 	flush    flusher
 	dispatch dispatcher
+	room     room
 	clean    cleaner
 	jan      janitor
 
