@@ -186,6 +186,16 @@ func (p *Process) Stop(t testing.TB, d time.Duration) error {
 	}
 }
 
+// Ended waits at most d for the process to end by itself.
+func (p *Process) Ended(d time.Duration) bool {
+	select {
+	case <-p.done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
 // Pid is the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
@@ -343,16 +353,22 @@ flushDiskType=ASYNC_FLUSH
 // Broker starts our mqbroker on dir, registered with namesrv.
 func Broker(t testing.TB, dir, namesrv, extra string) *Server {
 	t.Helper()
-	port := Ports(t)
-	f := filepath.Join(dir, "broker.conf")
-	if err := os.WriteFile(f, []byte(BrokerConf(dir, namesrv, port, extra)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Namesrv: namesrv, Broker: addr(port), Data: dir}
-	s.Proc = Start(t, "mqbroker", filepath.Join(Bin(t), "mqbroker"), "-c", f)
+	s, port := startBroker(t, dir, namesrv, extra)
 	s.Proc.WaitPort(t, port)
 	s.waitRoute(t)
 	return s
+}
+
+func startBroker(t testing.TB, dir, namesrv, extra string) (s *Server, port int) {
+	t.Helper()
+	port = Ports(t)
+	f := filepath.Join(t.TempDir(), "broker.conf")
+	if err := os.WriteFile(f, []byte(BrokerConf(dir, namesrv, port, extra)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = &Server{Namesrv: namesrv, Broker: addr(port), Data: dir}
+	s.Proc = Start(t, "mqbroker", filepath.Join(Bin(t), "mqbroker"), "-c", f)
+	return s, port
 }
 
 // Lines splits a reader into lines.

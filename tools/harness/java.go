@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// Java releases that the peers' tests run. 4.9.8 publishes its client only.
+// Java releases that the peers' tests run. 4.9.8 publishes its client and its store, but no broker.
 const (
 	Java5 = "5.5.0"
 	Java4 = "4.9.8"
+	// Java4Broker is the broker of 4.9.7 on the store, common, remoting and client of 4.9.8.
+	Java4Broker = "4.9.8-broker"
 )
 
 var javaLib struct {
@@ -40,11 +42,8 @@ func JavaLib(t testing.TB, release string) string {
 	lib := filepath.Join(dir, "lib")
 	src := filepath.Join(Root(t), "tools", "e2e", "java")
 	if _, err := os.Stat(filepath.Join(dir, ".done")); err != nil {
-		args := []string{"-q", "-B", "dependency:copy-dependencies", "-Drocketmq.version=" + release, "-DoutputDirectory=" + lib}
-		if release == Java5 {
-			args = append(args, "-Pservers")
-		}
-		run(t, 15*time.Minute, src, "mvn", args...)
+		args := []string{"-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=" + lib}
+		run(t, 15*time.Minute, src, "mvn", append(args, mavenChoice(release)...)...)
 		if err := os.WriteFile(filepath.Join(dir, ".done"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -60,6 +59,17 @@ func JavaLib(t testing.TB, release string) string {
 	}
 	javaLib.dirs[release] = cp
 	return cp
+}
+
+// mavenChoice chooses a release's jars in java/pom.xml.
+func mavenChoice(release string) []string {
+	switch release {
+	case Java5:
+		return []string{"-Drocketmq.version=" + Java5, "-Pservers"}
+	case Java4Broker:
+		return []string{"-Drocketmq.version=" + Java4, "-Pservers4"}
+	}
+	return []string{"-Drocketmq.version=" + release}
 }
 
 func run(t testing.TB, d time.Duration, dir, name string, args ...string) string {
@@ -111,16 +121,7 @@ func JavaNamesrv(t testing.TB) *Server {
 // JavaBroker starts Apache's broker on dir, registered with namesrv, with extra configuration lines.
 func JavaBroker(t testing.TB, dir, namesrv, extra string) *Server {
 	t.Helper()
-	port := Ports(t)
-	f := filepath.Join(dir, "java-broker.conf")
-	if err := os.WriteFile(f, []byte(BrokerConf(dir, namesrv, port, extra)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &Server{Namesrv: namesrv, Broker: addr(port), Data: dir}
-	s.Proc = Start(t, "Java broker", javaArgs(JavaLib(t, Java5), dir, "1g", "org.apache.rocketmq.broker.BrokerStartup", "-c", f)...)
-	s.Proc.WaitPort(t, port)
-	s.waitRoute(t)
-	return s
+	return JavaBrokerOf(t, Java5, dir, namesrv, extra)
 }
 
 // JavaAdmin runs Apache's mqadmin against s and returns its output, standard error included.
