@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seedmq/seedmq/conf/xlog"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
 	"github.com/seedmq/seedmq/store/fs"
@@ -89,12 +91,15 @@ func unpack(t *testing.T, m *fs.Mem, name string) {
 	}
 }
 
-func openFixture(t *testing.T, name string) (*env, *manifest) {
+func openFixture(t *testing.T, name string, change ...func(*store.Options)) (*env, *manifest) {
 	t.Helper()
 	e := &env{t: t, mem: fs.NewMem(nil)}
 	unpack(t, e.mem, name)
 	e.o = store.Options{Root: "/s", FS: e.mem, CommitLogFileSize: 262144, QueueFileUnits: 300, IndexEnabled: true,
 		IndexSlots: 1000, IndexEntries: 4000, NoPrepare: true, CheckCRCOnRecover: true}
+	for _, c := range change {
+		c(&e.o)
+	}
 	e.open()
 	var m manifest
 	file := map[string]string{"a-clean": "a-clean.manifest.json.gz", "b-kill9": "b-kill9.after-recovery.manifest.json.gz"}[name]
@@ -207,20 +212,50 @@ func TestFixtureQueuesAreRebuilt(t *testing.T) {
 	}
 }
 
-func TestWrongSizesAreRefusedUntouched(t *testing.T) {
+// Whatever is configured, a store keeps the file sizes that it was made with, and says so once.
+func TestOtherSizesAreKept(t *testing.T) {
 	for _, name := range []string{"a-clean", "b-kill9"} {
-		m := fs.NewMem(nil)
-		unpack(t, m, name)
-		before := m.Ops()
-		changed := false
-		m.SetHook(func(op fs.Op) fs.Fault {
-			changed = changed || !strings.HasSuffix(op.Name, "/lock")
-			return fs.Fault{}
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			e, m := openFixture(t, name, func(o *store.Options) {
+				o.CommitLogFileSize, o.QueueFileUnits, o.IndexSlots, o.IndexEntries = 0, 0, 0, 0
+				o.Log, _ = xlog.New(&log, "warn")
+			})
+			e.checkManifest(m)
+			n := e.fill(2)
+			e.reopen()
+			if _, max, _ := e.s.QueueRange("A", 0); max != int64(n) {
+				t.Fatalf("%d messages of %d", max, n)
+			}
+			for _, file := range e.logFiles() {
+				if i, err := e.mem.Stat("/s/commitlog/" + file); err != nil || i.Size != 262144 {
+					t.Fatalf("%s: %+v, %v", file, i, err)
+				}
+			}
+			if n := strings.Count(log.String(), "mappedFileSizeCommitLog 262144 instead of 1073741824"); n != 2 {
+				t.Fatalf("%d warnings of two starts:\n%s", n, log.String())
+			}
+			if _, err := e.mem.List("/s/bad"); err == nil {
+				t.Fatal("something was put aside")
+			}
 		})
-		_, err := store.Open(store.Options{Root: "/s", FS: m, QueueFileUnits: 300, IndexEnabled: true, NoPrepare: true})
-		if !errors.Is(err, store.ErrUnsupported) || changed {
-			t.Errorf("%s: %v, changed %v (%d operations)", name, err, changed, m.Ops()-before)
-		}
+	}
+}
+
+func TestMixedSizesAreRefusedUntouched(t *testing.T) {
+	m := fs.NewMem(nil)
+	unpack(t, m, "a-clean")
+	f, err := m.Create("/s/commitlog/00000000000002621440")
+	if err == nil {
+		err = errors.Join(f.Truncate(5000), f.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := false
+	m.SetHook(func(op fs.Op) fs.Fault { changed = true; return fs.Fault{} })
+	if _, err := store.Open(store.Options{Root: "/s", FS: m, NoPrepare: true}); !errors.Is(err, store.ErrUnsupported) || changed {
+		t.Errorf("%v, changed %v", err, changed)
 	}
 }
 

@@ -17,14 +17,11 @@ type foundFile struct {
 	size  int64
 }
 
-// findFiles lists the log's files and refuses a folder that is not a log of this file size. It changes nothing.
+// findFiles lists the log's files and refuses a folder that is not a log of one file size, which becomes the store's. It changes nothing.
 // Folders and files of other names are left alone.
 func (s *Store) findFiles(crashed bool) ([]foundFile, error) {
 	list, err := s.fs.List(s.log.dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
 	var out []foundFile
@@ -34,6 +31,9 @@ func (s *Store) findFiles(crashed bool) ([]foundFile, error) {
 			continue
 		}
 		out = append(out, foundFile{start, i.Size})
+	}
+	if err := s.adoptSizes(out, crashed); err != nil {
+		return nil, err
 	}
 	for n, f := range out {
 		if err := s.checkFound(f, n == len(out)-1, crashed); err != nil {
@@ -49,9 +49,9 @@ func (s *Store) checkFound(f foundFile, last, crashed bool) error {
 	want := s.log.fileSize
 	switch {
 	case f.start%want != 0:
-		return fmt.Errorf("%w: commit log file %020d: not a multiple of the configured file size %d", ErrUnsupported, f.start, want)
+		return fmt.Errorf("%w: commit log file %020d: not a multiple of the file size %d", ErrUnsupported, f.start, want)
 	case f.size > want, f.size < want && !crashed && (f.size > 0 || !last):
-		return fmt.Errorf("%w: commit log file %020d has %d bytes, configured are %d", ErrUnsupported, f.start, f.size, want)
+		return fmt.Errorf("%w: commit log file %020d has %d bytes, others %d", ErrUnsupported, f.start, f.size, want)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"math"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store/index"
@@ -21,15 +22,20 @@ func (s *Store) QueryKey(topic, key string, kind KeyKind, max int, begin, end in
 	if kind == KeyTag {
 		hash = index.TagHash(topic, key)
 	}
-	// Other keys may have the same hash: ask for more until enough are the right ones.
-	seen := 0
+	// Other keys may have the same hash: ask for more until enough are the right ones. The newest come first, and more of
+	// them may come meanwhile, so what was looked at is known by its position.
+	lowest := int64(math.MaxInt64)
 	var found []int64
 	for limit := max; ; limit *= 2 {
 		var err error
 		if found, err = s.index.Query(found[:0], hash, limit, begin, end); err != nil {
 			return res, err
 		}
-		for _, phys := range found[min(seen, len(found)):] {
+		for _, phys := range found {
+			if phys >= lowest {
+				continue
+			}
+			lowest = phys
 			rec, err := s.matching(phys, topic, key, kind, begin, end)
 			if err != nil {
 				return res, err
@@ -41,7 +47,6 @@ func (s *Store) QueryKey(topic, key string, kind KeyKind, max int, begin, end in
 				return res, nil
 			}
 		}
-		seen = len(found)
 		if len(found) < limit {
 			return res, nil
 		}

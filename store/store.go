@@ -96,7 +96,8 @@ type Store struct {
 }
 
 // Open locks the directory and recovers. The caller must Close. ErrLocked when another process has it, ErrUnsupported
-// when it is of another kind or was made with other file sizes; then nothing was changed.
+// when it is of another kind or has log files of several sizes; then nothing was changed. The sizes of files that are
+// there win over those in o.
 func Open(o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
