@@ -175,7 +175,19 @@ func (b *Broker) loadTables() error {
 			return err
 		}
 	}
+	b.clampOffsets()
 	return b.adoptTopics()
+}
+
+// clampOffsets takes consumer offsets back to what the log proves.
+func (b *Broker) clampOffsets() {
+	n := b.offsets.Clamp(func(topic string, queueID int32) int64 {
+		_, end, _ := b.store.QueueRange(topic, queueID)
+		return end
+	})
+	if n > 0 {
+		b.log.Warnf("%d consumer offsets were behind the ends of their queues, and stand there now: the log has lost its last messages", n)
+	}
 }
 
 // adoptTopics makes topics that the store has queues of but the table has not, as after the loss of topics.json.
