@@ -1,0 +1,196 @@
+package offline
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/checkpoint"
+	"github.com/seedmq/seedmq/store/fs"
+)
+
+// ErrPosition: the log cannot be cut there.
+var ErrPosition = errors.New("the log cannot be cut there")
+
+// Cut removes everything from log position at on, where a record must begin or the log end: the bytes are kept in torn/,
+// queues and index are cut to what is left. The offsets that consumers have committed stay as they are.
+func Cut(o Options, at int64) (*Result, error) {
+	o = o.withDefaults()
+	l, unlock, err := lookLocked(o)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	lastTime, err := cuttable(o, l, at)
+	if err != nil {
+		return nil, err
+	}
+	delays, err := delayLevels(o, l)
+	if err != nil {
+		return nil, err
+	}
+	values, err := lowered(o, at, lastTime)
+	if err != nil {
+		return nil, err
+	}
+	if err := crashed(o, values); err != nil {
+		return nil, err
+	}
+	res := &Result{}
+	if err := res.cutFiles(o, l, at); err != nil {
+		return nil, err
+	}
+	unlock()
+	if err := res.recover(o, l, delays, len(l.IndexFiles) > 0); err != nil {
+		return res, err
+	}
+	if res.End != at {
+		return res, fmt.Errorf("the log ends at %d now, not at %d: run a check", res.End, at)
+	}
+	return res, nil
+}
+
+// cuttable makes sure that a record begins at at, or that the log ends there, and returns the store time of the last
+// record before it in the same file, 0 if there is none.
+func cuttable(o Options, l *Layout, at int64) (lastTime int64, err error) {
+	if len(l.LogFiles) == 0 {
+		return 0, fmt.Errorf("%w: there is no log", ErrPosition)
+	}
+	first, end := l.LogFiles[0].Start, l.LogFiles[len(l.LogFiles)-1].Start+l.LogFileSize
+	if at < first || at > end {
+		return 0, fmt.Errorf("%w: %d is not between %d and %d", ErrPosition, at, first, end)
+	}
+	r := newLogReader(o, l)
+	defer r.close()
+	var v protocol.MessageView
+	for pos := at - at%l.LogFileSize; pos < at; {
+		from := pos
+		switch err := r.record(pos, &v); {
+		case err == nil:
+			lastTime = max(lastTime, v.StoreTimestamp)
+			pos += int64(v.Size)
+		case err == errBlank:
+			pos += l.LogFileSize - pos%l.LogFileSize
+		case isBad(err):
+			next, ok, err := r.find(pos, end, 0, 0)
+			if err != nil {
+				return 0, err
+			}
+			if !ok {
+				return 0, fmt.Errorf("%w: there is no good record from %d on", ErrPosition, pos)
+			}
+			pos = next
+		default:
+			return 0, err
+		}
+		if pos > at {
+			return 0, fmt.Errorf("%w: no record begins at %d, but at %d and %d", ErrPosition, at, from, pos)
+		}
+	}
+	return lastTime, nil
+}
+
+// lowered is the checkpoint for a log that ends at at.
+func lowered(o Options, at, lastTime int64) (checkpoint.Values, error) {
+	b, err := fs.ReadFile(o.FS, o.path(checkName))
+	if errors.Is(err, os.ErrNotExist) {
+		return checkpoint.Values{}, nil
+	}
+	if err != nil {
+		return checkpoint.Values{}, err
+	}
+	v, err := checkpoint.Decode(b)
+	if err != nil {
+		return checkpoint.Values{}, nil // it counts for nothing
+	}
+	v.PhysicMsgTimestamp = min(v.PhysicMsgTimestamp, lastTime)
+	v.LogicsMsgTimestamp = min(v.LogicsMsgTimestamp, lastTime)
+	v.IndexMsgTimestamp = min(v.IndexMsgTimestamp, lastTime)
+	v.LogicsPhyOffset = min(v.LogicsPhyOffset, at)
+	v.MasterFlushedOffset = min(v.MasterFlushedOffset, at)
+	v.ConfirmPhyOffset = min(v.ConfirmPhyOffset, at)
+	return v, nil
+}
+
+// cutFiles cuts the log's files, the last one first, so that at any moment the log is whole up to where it ends.
+func (res *Result) cutFiles(o Options, l *Layout, at int64) error {
+	if err := o.FS.MkdirAll(o.path(tornDir)); err != nil {
+		return err
+	}
+	for i := len(l.LogFiles) - 1; i >= 0 && l.LogFiles[i].Start+l.LogFileSize > at; i-- {
+		f := l.LogFiles[i]
+		from := max(at-f.Start, 0)
+		name := logFileName(o.CommitLogDir, f.Start)
+		aside, err := keep(o, name, from, f.Start+from)
+		if err != nil {
+			return err
+		}
+		if aside != "" {
+			res.Aside = append(res.Aside, aside)
+		}
+		if from == 0 && i > 0 {
+			err = errors.Join(o.FS.Remove(name), o.FS.SyncDir(o.CommitLogDir))
+		} else {
+			err = zeroFrom(o.FS, name, from, l.LogFileSize)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep copies what a file has from an offset on to torn/, named after its log position. Zeros are not worth it.
+func keep(o Options, name string, from, pos int64) (aside string, err error) {
+	in, err := o.FS.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return "", err
+	}
+	buf := make([]byte, readAtOnce)
+	var out fs.File
+	for at := from; at < info.Size && err == nil; at += readAtOnce {
+		part := buf[:min(readAtOnce, info.Size-at)]
+		if err = readFull(in, part, at); err != nil || allZero(part) {
+			continue
+		}
+		if out == nil {
+			aside = freeName(o.FS, filepath.Join(o.path(tornDir), fmt.Sprintf("%020d.cut", pos)))
+			if out, err = o.FS.Create(aside); err != nil {
+				return "", err
+			}
+		}
+		_, err = out.WriteAt(part, at-from)
+	}
+	if out != nil {
+		if err == nil {
+			err = out.Sync()
+		}
+		err = errors.Join(err, out.Close(), o.FS.SyncDir(o.path(tornDir)))
+	}
+	return aside, err
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// zeroFrom makes zeros of a file from an offset on, up to its full length.
+func zeroFrom(f fs.FS, name string, from, size int64) error {
+	file, err := f.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(from), file.Truncate(size), file.Sync(), file.Close())
+}
