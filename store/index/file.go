@@ -61,14 +61,18 @@ func (i *Index) createFile(name string, h Header) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Truncate(i.shape.FileSize()); err != nil {
+	made := i.newFile(name, f, Header{BeginTimestamp: h.EndTimestamp, EndTimestamp: h.EndTimestamp,
+		BeginPhyOffset: h.EndPhyOffset, EndPhyOffset: h.EndPhyOffset})
+	made.changed = true
+	if err = f.Truncate(i.shape.FileSize()); err == nil {
+		// At once: Java would take a header of zeros for a file older than everything, and put all messages again.
+		err = made.writeHeader()
+	}
+	if err != nil {
 		f.Close()
 		i.o.FS.Remove(i.path(name)) // the error to tell is the first
 		return nil, err
 	}
-	made := i.newFile(name, f, Header{BeginTimestamp: h.EndTimestamp, EndTimestamp: h.EndTimestamp,
-		BeginPhyOffset: h.EndPhyOffset, EndPhyOffset: h.EndPhyOffset})
-	made.changed = true
 	return made, nil
 }
 

@@ -487,3 +487,25 @@ func BenchmarkPut(b *testing.B) {
 		})
 	}
 }
+
+// A file that a kill left without an entry says where it goes on: Java reads it, too.
+func TestNewFileHasItsHeader(t *testing.T) {
+	m := fs.NewMem(nil)
+	i := openTest(t, m, false)
+	put(t, i, 0, 100)
+	list, err := m.List("/s/index")
+	check(t, err)
+	end := int64(-1)
+	for n, info := range list {
+		b, err := fs.ReadFile(m, "/s/index/"+info.Name)
+		check(t, err)
+		h := DecodeHeader(b)
+		if n > 0 && (h.BeginPhyOffset < end || h.BeginTimestamp <= 0 || h.IndexCount < 1) {
+			t.Errorf("header of file %d: %+v, the one before ends at %d", n, h, end)
+		}
+		end = h.EndPhyOffset
+	}
+	if len(list) < 4 || end < 9000 {
+		t.Errorf("%d files, the end is %d", len(list), end)
+	}
+}
