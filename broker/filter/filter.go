@@ -1,14 +1,14 @@
-// Package filter turns subscriptions into filters of stored messages: tags today.
+// Package filter turns subscriptions into filters of stored messages: tags, and SQL92 expressions (package sql).
 //
-// A compiled filter is immutable and safe for concurrent use.
+// A compiled filter is immutable and safe for concurrent use; it keeps nothing of the records that it is shown and allocates nothing.
 package filter
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/seedmq/seedmq/broker/filter/sql"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
 )
@@ -41,20 +41,48 @@ func Parse(expr string) (tags []string, all bool) {
 	return tags, false
 }
 
-// Compile makes the filter of a subscription text; a nil filter lets everything pass. The text is copied.
+// Compiler makes filters and keeps the SQL92 expressions it compiled last, for the members of a group and the pulls of a client repeat
+// the same ones. Safe for concurrent use.
+type Compiler struct{ sql *sql.Cache }
+
+// NewCompiler returns a compiler that keeps nothing yet.
+func NewCompiler() *Compiler { return &Compiler{sql: sql.NewCache()} }
+
+// Compile is the package's Compile.
+func (c *Compiler) Compile(expr, expressionType string) (store.Filter, error) {
+	return compile(expr, expressionType, c.sql.Compile)
+}
+
+// Compile makes the filter of a subscription text; a nil filter lets everything pass. The text is copied. An SQL92 expression that is
+// none gives a *sql.Error with the place.
 func Compile(expr, expressionType string) (store.Filter, error) {
-	if !IsTag(expressionType) {
-		return nil, fmt.Errorf("%w: %s", ErrUnsupported, expressionType)
+	return compile(expr, expressionType, sql.Compile)
+}
+
+func compile(expr, expressionType string, compileSQL func(string) (*sql.Expr, error)) (store.Filter, error) {
+	switch {
+	case IsTag(expressionType):
+		return compileTags(expr), nil
+	case expressionType != protocol.ExpressionSQL92:
+		return nil, fmt.Errorf("%w: %.64q; there are TAG and SQL92", ErrUnsupported, expressionType)
 	}
+	e, err := compileSQL(expr)
+	if err != nil {
+		return nil, err
+	}
+	return &SQL{expr: e}, nil
+}
+
+func compileTags(expr string) store.Filter {
 	tags, all := Parse(strings.Clone(expr))
 	if all {
-		return nil, nil
+		return nil
 	}
 	f := &Tags{tags: tags, codes: make([]int64, len(tags))}
 	for i, t := range tags {
 		f.codes[i] = protocol.TagsCode(t)
 	}
-	return f, nil
+	return f
 }
 
 // MatchTagsCode compares the low 32 bits, as Java does.
@@ -79,73 +107,4 @@ func (f *Tags) MatchRecord(rec []byte) bool {
 		}
 	}
 	return false
-}
-
-// Positions in a stored record, see protocol.DecodeMessage.
-const (
-	recMagicAt   = 4
-	recSysFlagAt = 36
-	recFixed     = 40 + 8 + 8 // up to the born host's port, IPv4
-)
-
-// recordTag finds the value of TAGS in a stored record without decoding the rest.
-func recordTag(rec []byte) ([]byte, bool) {
-	if len(rec) < recFixed {
-		return nil, false
-	}
-	at := recFixed
-	sys := binary.BigEndian.Uint32(rec[recSysFlagAt:])
-	if sys&uint32(protocol.SysFlagBornHostV6) != 0 {
-		at += 12
-	}
-	at += 8 // store time
-	at += 8 // store host
-	if sys&uint32(protocol.SysFlagStoreHostV6) != 0 {
-		at += 12
-	}
-	at += 4 + 8 // reconsume times, prepared transaction offset
-	if len(rec) < at+4 {
-		return nil, false
-	}
-	body := int(int32(binary.BigEndian.Uint32(rec[at:])))
-	at += 4 + max(0, body)
-	if body < 0 || len(rec) < at+2 {
-		return nil, false
-	}
-	if int32(binary.BigEndian.Uint32(rec[recMagicAt:])) == protocol.MagicV2 {
-		at += 2 + int(binary.BigEndian.Uint16(rec[at:]))
-	} else {
-		at += 1 + int(rec[at])
-	}
-	if len(rec) < at+2 {
-		return nil, false
-	}
-	n := int(binary.BigEndian.Uint16(rec[at:]))
-	at += 2
-	if len(rec) < at+n {
-		return nil, false
-	}
-	return property(rec[at:at+n], protocol.PropertyTags)
-}
-
-// property finds a value in an encoded property string; the last of several wins, as in Java's map.
-func property(props []byte, name string) (val []byte, ok bool) {
-	for len(props) > 0 {
-		end := indexByte(props, 2)
-		pair := props[:end]
-		if len(pair) > len(name)+1 && pair[len(name)] == 1 && string(pair[:len(name)]) == name {
-			val, ok = pair[len(name)+1:], true
-		}
-		props = props[min(len(props), end+1):]
-	}
-	return val, ok
-}
-
-func indexByte(b []byte, c byte) int {
-	for i, x := range b {
-		if x == c {
-			return i
-		}
-	}
-	return len(b)
 }

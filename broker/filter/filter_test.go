@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seedmq/seedmq/broker/filter/sql"
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store"
 )
 
 func TestParse(t *testing.T) {
@@ -69,8 +71,52 @@ func TestAllNeedsNoFilter(t *testing.T) {
 	if f, err := Compile("*", protocol.ExpressionTag); f != nil || err != nil {
 		t.Fatal(f, err)
 	}
-	if _, err := Compile("a > 5", protocol.ExpressionSQL92); !errors.Is(err, ErrUnsupported) {
+	if _, err := Compile("a > 5", "SQL93"); !errors.Is(err, ErrUnsupported) {
 		t.Fatal(err)
+	}
+}
+
+func TestSQL(t *testing.T) {
+	c := NewCompiler()
+	f, err := c.Compile("a > 5 AND TAGS = 'x'", protocol.ExpressionSQL92)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		rec  []byte
+		want bool
+	}{
+		{record("T", "a\x015.5\x02TAGS\x01x\x02", false), true},
+		{record("T", "a\x015\x02TAGS\x01x\x02", false), false},
+		{record("T", "TAGS\x01x\x02a\x016", true), true},
+		{record("T", "", false), false},
+		{record("T", "a\x016\x02TAGS\x01x\x02", false)[:80], false},
+	} {
+		if !f.MatchTagsCode(0) || f.MatchRecord(x.rec) != x.want {
+			t.Errorf("%q: not %v", x.rec, x.want)
+		}
+	}
+	rec := record("T", "KEYS\x01k\x02TAGS\x01x\x02a\x015.5\x02", false)
+	if n := testing.AllocsPerRun(100, func() { f.MatchRecord(rec) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+	var e *sql.Error
+	if _, err := c.Compile("a >", protocol.ExpressionSQL92); !errors.As(err, &e) || e.Column != 4 {
+		t.Error(err)
+	}
+}
+
+func TestRetry(t *testing.T) {
+	wanted, _ := Compile("a > 5", protocol.ExpressionSQL92)
+	tags, _ := Compile("x", "TAG")
+	f := &Retry{Wanted: func(topic string) store.Filter { return map[string]store.Filter{"SQL": wanted, "TAG": tags}[topic] }}
+	for props, want := range map[string]bool{
+		"RETRY_TOPIC\x01SQL\x02a\x016\x02": true, "RETRY_TOPIC\x01SQL\x02a\x014\x02": false, "RETRY_TOPIC\x01TAG\x02TAGS\x01y\x02": true,
+		"RETRY_TOPIC\x01other\x02": true, "a\x014\x02": true,
+	} {
+		if got := f.MatchRecord(record("%RETRY%g", props, false)); got != want || !f.MatchTagsCode(1) {
+			t.Errorf("%q: %v", props, got)
+		}
 	}
 }
 
