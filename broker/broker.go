@@ -18,6 +18,7 @@ import (
 	"github.com/seedmq/seedmq/broker/outer"
 	"github.com/seedmq/seedmq/broker/stats"
 	"github.com/seedmq/seedmq/broker/topic"
+	"github.com/seedmq/seedmq/broker/txn"
 	"github.com/seedmq/seedmq/conf"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/conf/run"
@@ -63,6 +64,9 @@ type Broker struct {
 
 	store     *store.Store
 	delay     *delay.Service
+	txn       *txn.Service
+	resumed   resumed
+	replying  atomic.Int64 // replies that wait for their requesters
 	sender    *sender
 	puller    *puller
 	mux       *remoting.Mux
@@ -155,6 +159,7 @@ func (b *Broker) arrived(batch []store.Arrival) {
 	}
 	b.held.Arrive(batch)
 	b.delay.Notify(batch)
+	b.txn.Notify(batch)
 }
 
 // connClosed hears of the end of every connection.

@@ -11,11 +11,10 @@ import (
 )
 
 const (
-	noTransactions = "transactions are not available in this version"
-	noRocksDB      = "this broker keeps its consume queues and tables in files, not in RocksDB"
-	noColdControl  = "flow control of cold reads is not available in this version: cold reads run on a pool of their own and need no limit per group"
-	noReadAhead    = "the read-ahead mode is not changeable: old records are read with pread, not through a mapping"
-	noAuth         = "users and access control lists are not available in this version"
+	noRocksDB     = "this broker keeps its consume queues and tables in files, not in RocksDB"
+	noColdControl = "flow control of cold reads is not available in this version: cold reads run on a pool of their own and need no limit per group"
+	noReadAhead   = "the read-ahead mode is not changeable: old records are read with pread, not through a mapping"
+	noAuth        = "users and access control lists are not available in this version"
 )
 
 // absentRoutes are the rows of what is not there.
@@ -28,7 +27,6 @@ func (b *Broker) absentRoutes() []remoting.Route {
 		}
 	}
 	missing := func(why string) *Refusal { return &Refusal{Code: protocol.RespSystemError, Remark: why} }
-	add(missing(noTransactions), protocol.ReqResumeCheckHalfMessage)
 	add(missing(noRocksDB), protocol.ReqCheckRocksDBCQWriteProgress, protocol.ReqExportRocksDBConfigToJSON)
 	add(missing(noColdControl), protocol.ReqUpdateColdDataFlowCtrConfig, protocol.ReqRemoveColdDataFlowCtrConfig)
 	add(missing(noReadAhead), protocol.ReqSetCommitLogReadMode)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seedmq/seedmq/broker/topic"
+	"github.com/seedmq/seedmq/broker/txn"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
@@ -174,6 +175,12 @@ func (s *sender) addOne(w *sendWork, req *protocol.Command, h *protocol.SendMess
 	if err != nil {
 		return err
 	}
+	half := isHalf(v, m.ReconsumeTimes, level)
+	if half {
+		if err := checkHalf(w.set, v, level); err != nil {
+			return err
+		}
+	}
 	drop := ""
 	if protocol.IsRetryTopic(m.Topic) {
 		dead, err := s.redirect(m, h, req.Version)
@@ -186,7 +193,10 @@ func (s *sender) addOne(w *sendWork, req *protocol.Command, h *protocol.SendMess
 		}
 	}
 	s.properties(w, h.Properties, it, drop)
-	if level > 0 {
+	switch {
+	case half:
+		w.delay = txn.Prepare(m, h.ProducerGroup, w.delay[:0])
+	case level > 0:
 		w.delay = s.levels.Divert(m, level, w.delay[:0])
 	}
 	if len(m.Properties) > protocol.MaxPropertiesLength {
@@ -209,9 +219,6 @@ func checkKind(v *protocol.PropertyView, reconsumed int32) (level int32, err err
 		}
 		level = int32(max(n, 0))
 	}
-	if strings.EqualFold(v.TransactionPrepared, "true") && !(reconsumed > 0 && level > 0) {
-		return 0, refuse(protocol.RespNoPermission, "transactional messages are not served by this version: property TRAN_MSG is true")
-	}
 	if level == 0 && v.TimerOutMs == "" {
 		switch {
 		case v.TimerDelaySec != "":
@@ -223,6 +230,22 @@ func checkKind(v *protocol.PropertyView, reconsumed int32) (level int32, err err
 		}
 	}
 	return level, nil
+}
+
+// isHalf says whether a message is a half message: a consumer's retry of a committed message has TRAN_MSG, too.
+func isHalf(v *protocol.PropertyView, reconsumed, level int32) bool {
+	return strings.EqualFold(v.TransactionPrepared, "true") && !(reconsumed > 0 && level > 0)
+}
+
+// checkHalf refuses half messages that cannot be served. One with a delay would be lost in Java: its clients take the delay off.
+func checkHalf(set *settings, v *protocol.PropertyView, level int32) error {
+	if set.RejectTransactionMessage {
+		return refuse(protocol.RespNoPermission, "the broker[%s] sending transaction message is forbidden: rejectTransactionMessage is true", set.BrokerIP1)
+	}
+	if level > 0 || v.TimerDelaySec != "" || v.TimerDelayMs != "" || v.TimerDeliverMs != "" {
+		return refuse(protocol.RespMessageIllegal, "a transactional message (TRAN_MSG) cannot be delayed (DELAY, TIMER_...)")
+	}
+	return nil
 }
 
 func noTimer(property string) error {

@@ -13,6 +13,8 @@ import (
 func (b *Broker) routes() ([]remoting.Route, error) {
 	table := slices.Concat(
 		b.sendRoutes(),
+		b.txnRoutes(),
+		b.replyRoutes(),
 		b.pullRoutes(),
 		b.clientRoutes(),
 		b.offsetRoutes(),

@@ -53,6 +53,7 @@ func (b *Broker) start() error {
 	}
 	b.sender.ids = newUniqIDs(b.Self(), b.clk.Now().UnixNano())
 	b.makeDelay()
+	b.makeTxn()
 	if err := b.makeRegistrar(); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (b *Broker) start() error {
 
 func (b *Broker) startParts() error {
 	b.held.Start()
-	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startJobs} {
+	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startTxn, b.startJobs} {
 		if err := start(); err != nil {
 			return err
 		}
@@ -92,6 +93,7 @@ func (b *Broker) startJobs() error {
 
 // saveTables writes the consumer offsets, and what could not be written before of the other tables.
 func (b *Broker) saveTables() {
+	b.txn.Publish()
 	if err := errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save()); err != nil {
 		b.log.Limited(b.clk, "save-tables", logEvery).Errorf("tables are not saved, next try in %d ms: %v", b.o.Broker.FlushConsumerOffsetInterval, err)
 	}
@@ -136,6 +138,9 @@ func (b *Broker) close(ctx context.Context) error {
 	if b.delay != nil {
 		note("delay", b.delay.Close())
 	}
+	if b.txn != nil {
+		b.txn.Close()
+	}
 	if b.store != nil {
 		note("tables", errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save())) // 5. only with the directory's lock
 		note("store", b.store.Close())
@@ -155,7 +160,7 @@ func (b *Broker) openStore() error {
 		FileReservedTime: time.Duration(c.FileReservedTime) * time.Hour, DeleteWhen: c.DeleteWhen,
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
-		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable, CheckCRCOnRecover: c.CheckCRCOnRecover,
+		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable, CheckCRCOnRecover: c.CheckCRCOnRecover, DelayLevels: b.levels.All(),
 		OnArrival: b.arrived, Clock: b.clk, Log: b.log, FS: b.o.FS})
 	if err != nil {
 		return err

@@ -138,7 +138,7 @@ func TestSendRefusals(t *testing.T) {
 		{"group too long", fields{"a": strings.Repeat("g", 256)}, 1, 29, "producerGroup is 256 bytes long, the limit is 255"},
 		{"group with blanks", fields{"a": "a b"}, 1, 29, "illegal characters"},
 		{"delay not a number", fields{"i": "DELAY\x01soon\x02"}, 1, 13, `property DELAY is "soon"`},
-		{"transaction", fields{"i": "TRAN_MSG\x01true\x02", "f": "4"}, 1, 16, "TRAN_MSG"},
+		{"transaction with a delay", fields{"i": "TRAN_MSG\x01true\x02DELAY\x013\x02", "f": "4"}, 1, 13, "TRAN_MSG"},
 		{"transaction flag without the property", fields{"f": "4"}, 1, 13, "TRAN_MSG is missing"},
 		{"timer", fields{"i": "TIMER_DELAY_SEC\x015\x02"}, 1, 1, "TIMER_DELAY_SEC"},
 		{"retry topic of an unknown group", fields{"b": "%RETRY%nobody"}, 1, 26, "subscription group not exist"},

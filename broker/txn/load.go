@@ -1,0 +1,118 @@
+package txn
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store"
+)
+
+// unitsPerRead is how many queue units are read at a time.
+const unitsPerRead = 256
+
+// load reads the state from the topics.
+func (s *Service) load() error {
+	for _, id := range s.o.Source.Queues(protocol.TopicHalf) {
+		lo, hi, ok := s.o.Source.QueueRange(protocol.TopicHalf, id)
+		if !ok {
+			continue
+		}
+		head := s.entry(protocol.TopicHalf, id, lo, hi)
+		opLo, opHi, _ := s.o.Source.QueueRange(protocol.TopicOpHalf, id)
+		q := newQueue(id, head, hi, s.entry(protocol.TopicOpHalf, id, opLo, opHi))
+		if err := s.loadQueue(q, opHi); err != nil {
+			return fmt.Errorf("transactions: half queue %d: %w", id, err)
+		}
+		s.mu.Lock()
+		s.mu.queues[id] = q
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// entry is the offset to begin with: the progress, as far as the queue has it.
+func (s *Service) entry(topic string, id int32, lo, hi int64) int64 {
+	if at, ok := s.o.Progress.Query(topic, id); ok {
+		return min(max(at, lo), hi)
+	}
+	return lo
+}
+
+// loadQueue reads the marks, then the records that have none: those that were put back since are ended, too.
+func (s *Service) loadQueue(q *queue, opHi int64) error {
+	marked := map[int64]bool{} // also what lies before the head: roots
+	err := s.eachRecord(protocol.TopicOpHalf, q.id, q.opNext, opHi, func(offset int64, rec []byte) {
+		var v protocol.MessageView
+		e := opEntry{offset: offset, max: -1}
+		if _, err := protocol.DecodeMessage(rec, &v); err == nil {
+			if tag, _ := protocol.Property(v.Properties, protocol.PropertyTags); tag == opTag {
+				eachMark(string(v.Body), func(n int64) {
+					if n < q.tail {
+						marked[n] = true
+						e.max = max(e.max, n)
+					}
+				})
+			}
+		}
+		q.noteOp(e)
+	})
+	if err != nil {
+		return err
+	}
+	first := q.head
+	for n := range marked {
+		q.close(n)
+	}
+	for at, ok := q.nextOpen(first, q.tail); ok; at, ok = q.nextOpen(at+1, q.tail) {
+		if err := s.eachRecord(protocol.TopicHalf, q.id, at, at+1, func(offset int64, rec []byte) {
+			h, err := decodeHalf(rec)
+			if err != nil || h.Root == offset {
+				return
+			}
+			if marked[h.Root] {
+				q.close(offset)
+				return
+			}
+			if old, there := q.copies[h.Root]; there {
+				q.close(old)
+			}
+			q.close(h.Root)
+			q.copies[h.Root] = offset
+		}); err != nil {
+			return err
+		}
+	}
+	q.advanceOps()
+	return nil
+}
+
+// eachRecord reads the records of a queue in [from, to). What is gone or damaged is passed over.
+func (s *Service) eachRecord(topic string, id int32, from, to int64, fn func(offset int64, rec []byte)) error {
+	var rec []byte
+	for from < to {
+		units, err := s.o.Source.QueueUnits(topic, id, from, int(min(to-from, unitsPerRead)))
+		if err != nil {
+			if errors.Is(err, store.ErrNotFound) {
+				return nil
+			}
+			return err
+		}
+		for i := range units {
+			rec, err = s.o.Source.Record(units[i].PhysicalOffset, rec[:0])
+			if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrCorrupt) {
+				return err
+			}
+			if err == nil {
+				fn(from, rec)
+			} else {
+				s.o.Log.Warnf("transactions: %s queue %d offset %d cannot be read: %v", topic, id, from, err)
+				if topic == protocol.TopicOpHalf {
+					fn(from, nil)
+				}
+			}
+			from++
+		}
+	}
+	return nil
+}
