@@ -310,7 +310,7 @@ func (c *queuesCheck) verdict(q *queueCheck, l *Layout, log *logResult) {
 
 // explain goes through a queue that has more units than the log has records for it.
 func (c *queuesCheck) explain(r *logReader, q *queueCheck, log *logResult) error {
-	var lost, strange, firstLost int64
+	var lost, strange, altered, firstLost int64
 	var v protocol.MessageView
 	var want derived
 	for n := q.order[0]; n < q.end; n++ {
@@ -326,8 +326,18 @@ func (c *queuesCheck) explain(r *logReader, q *queueCheck, log *logResult) error
 		case err == nil:
 			c.derive.derive(&v, &want)
 			same := v.Topic == q.Topic && v.QueueID == q.ID && v.QueueOffset == n
-			if !isFiller(&v) && !(same && (want.scrapped || c.derive.fits(&want, u))) {
-				strange++
+			if isFiller(&v) || same && (want.scrapped || c.derive.fits(&want, u)) {
+				continue
+			}
+			strange++
+			if same || u.Size != v.Size {
+				continue
+			}
+			if claimed, err := c.claimed(&v, &want); err != nil {
+				return err
+			} else if !claimed { // the unit was made from this record, which was another one then
+				strange--
+				altered++
 			}
 		case inHole(log.holes, u.PhysicalOffset):
 			if lost++; lost == 1 {
@@ -342,10 +352,23 @@ func (c *queuesCheck) explain(r *logReader, q *queueCheck, log *logResult) error
 	if lost > 0 {
 		c.part.note(Lost, "%s: %d messages lie in damaged places of the log, the first has offset %d", q.name(), lost, firstLost)
 	}
+	if altered > 0 {
+		c.part.note(Lost, "%s: topic, queue or offset of %d messages changed in the log after they were stored", q.name(), altered)
+	}
 	if strange > q.wrong {
 		c.part.note(Repairable, "%s: %d units point to something else than a message of the queue", q.name(), strange)
 	}
 	return nil
+}
+
+// claimed says that the record has a unit in the queue that it names.
+func (c *queuesCheck) claimed(v *protocol.MessageView, want *derived) (bool, error) {
+	q := c.queues[v.Topic][v.QueueID]
+	if q == nil {
+		return false, nil
+	}
+	u, err := q.unit(v.QueueOffset)
+	return err == nil && c.derive.fits(want, u), err
 }
 
 func inHole(holes []hole, pos int64) bool {

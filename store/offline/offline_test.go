@@ -157,6 +157,7 @@ func TestCheckDamage(t *testing.T) {
 		text   []string
 	}{
 		{"body", at(log0, 100, noise), Lost, []string{"no good record from 0 to 276 (276 bytes)", "GoldenNormal/0: 1 messages lie in damaged places of the log, the first has offset 0"}},
+		{"topic", at(log0, 100, []byte("noise")), Lost, []string{"GoldenNormal/0: topic, queue or offset of 1 messages changed", "topic Golnoisermal is gone"}},
 		{"position", at(log0, 276+28, make([]byte, 8)), Lost, []string{"from 276 to 534", "the record was stored at 0"}},
 		{"last record", func(dir string) {
 			all := boundaries(t, dir)

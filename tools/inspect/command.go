@@ -1,4 +1,5 @@
-// Package inspect is the command that prints the files of a store, offline and without changing anything.
+// Package inspect is the program mqstore: commands that check, print and repair a store that no broker has open. What they
+// do is in store/inspect and store/offline.
 package inspect
 
 import (
@@ -13,6 +14,7 @@ import (
 	storefs "github.com/seedmq/seedmq/store/fs"
 	"github.com/seedmq/seedmq/store/index"
 	"github.com/seedmq/seedmq/store/inspect"
+	"github.com/seedmq/seedmq/store/offline"
 )
 
 // Command returns the command "inspect". It writes to the command's output and may run beside a broker, whose files it
@@ -31,7 +33,9 @@ func Command() *cobra.Command {
 		Args:         cobra.MinimumNArgs(1),
 		SilenceUsage: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.Index = index.Shape{Slots: int32(slots), Entries: int32(entries)}
+			if c.Flags().Changed("index-slots") || c.Flags().Changed("index-entries") {
+				o.Index = index.Shape{Slots: int32(slots), Entries: int32(entries)}
+			}
 			if utc {
 				o.Location = time.UTC
 			}
@@ -46,8 +50,8 @@ func Command() *cobra.Command {
 	f.Int64Var(&o.From, "from", 0, "first log position, queue offset, index entry or timer slot to print")
 	f.IntVar(&o.Limit, "limit", 0, "how many things to print per file; 0 is all")
 	f.BoolVar(&o.Bodies, "bodies", false, "print what messages hold")
-	f.IntVar(&slots, "index-slots", slots, "maxHashSlotNum that the index was made with")
-	f.IntVar(&entries, "index-entries", entries, "maxIndexNum that the index was made with")
+	f.IntVar(&slots, "index-slots", slots, "maxHashSlotNum that the index was made with, if the file does not show it")
+	f.IntVar(&entries, "index-entries", entries, "maxIndexNum that the index was made with, if the file does not show it")
 	f.BoolVar(&utc, "utc", false, "print times in UTC")
 	return c
 }
@@ -60,6 +64,14 @@ func printPath(c *cobra.Command, path string, o inspect.Options) error {
 			return err
 		}
 		files++
+		o := o
+		if inspect.KindOf(name) == inspect.IndexFile && o.Index == (index.Shape{}) {
+			if shape, ok, err := offline.IndexShape(storefs.OS{}, name); err != nil {
+				return err
+			} else if ok { // else the default, by which the file is called damaged
+				o.Index = shape
+			}
+		}
 		return inspect.File(c.OutOrStdout(), storefs.OS{}, name, o)
 	})
 	if err == nil && files == 0 {
