@@ -2,6 +2,7 @@ package delay
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -54,6 +55,9 @@ func parseDelay(word string) (time.Duration, error) {
 
 // Max is the highest level.
 func (l *Levels) Max() int32 { return int32(len(l.delays)) }
+
+// All lists the delays of levels 1, 2, …
+func (l *Levels) All() []time.Duration { return slices.Clone(l.delays) }
 
 // Delay is the delay of a level, capped to the highest one; 0 for level 0 and below.
 func (l *Levels) Delay(level int32) time.Duration {

@@ -465,3 +465,32 @@ func TestExchangeUnknownFields(t *testing.T) {
 		}
 	}
 }
+
+// A queue of delayed messages that is made again from the log has the due times of the configured levels.
+func TestExchangeDelayLevels(t *testing.T) {
+	dir, ns := t.TempDir(), harness.Namesrv(t)
+	const conf = "messageDelayLevel=1s 7h\n"
+	s := harness.Broker(t, dir, ns.Namesrv, conf)
+	harness.CreateTopic(t, s, "Exchange", 1)
+	before := time.Now()
+	if _, err := mustDial(t, s.Broker).send("Exchange", 0, "later", protocol.Properties{protocol.PropertyDelay: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	s.Proc.Kill()
+	if err := os.RemoveAll(filepath.Join(dir, "store", "consumequeue")); err != nil {
+		t.Fatal(err)
+	}
+	s = harness.Broker(t, dir, ns.Namesrv, conf)
+	reply, err := mustDial(t, s.Broker).success(protocol.ReqQueryConsumeQueue, &protocol.QueryConsumeQueueRequestHeader{
+		Topic: protocol.TopicSchedule, QueueID: protocol.Some(int32(1)), Index: protocol.Some(int64(0)), Count: protocol.Some(int32(1))}, nil)
+	var body struct{ QueueData []struct{ TagsCode int64 } }
+	if err == nil {
+		err = protocol.UnmarshalFast(reply.Body, &body)
+	}
+	if err != nil || len(body.QueueData) != 1 {
+		t.Fatalf("%+v, %v", body, err)
+	}
+	if due := time.UnixMilli(body.QueueData[0].TagsCode).Sub(before); due < 7*time.Hour || due > 7*time.Hour+time.Minute {
+		t.Errorf("due in %v, want 7h", due)
+	}
+}
