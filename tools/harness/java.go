@@ -1,8 +1,10 @@
 package harness
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +54,11 @@ func JavaLib(t testing.TB, release string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, 2*time.Minute, src, "javac", "-nowarn", "-cp", lib+"/*", "-d", classes, filepath.Join(src, "Scenario.java"))
+	programs := []string{filepath.Join(src, "Scenario.java")}
+	if release == Java5 {
+		programs = append(programs, filepath.Join(src, "Admin.java"))
+	}
+	run(t, 2*time.Minute, src, "javac", append([]string{"-nowarn", "-cp", lib + "/*", "-d", classes}, programs...)...)
 	cp := classes + ":" + lib + "/*"
 	if javaLib.dirs == nil {
 		javaLib.dirs = map[string]string{}
@@ -124,22 +130,66 @@ func JavaBroker(t testing.TB, dir, namesrv, extra string) *Server {
 	return JavaBrokerOf(t, Java5, dir, namesrv, extra)
 }
 
-// JavaAdmin runs Apache's mqadmin against s and returns its output, standard error included.
-func JavaAdmin(t testing.TB, s *Server, args ...string) string {
+// JavaAdmin is Apache's mqadmin in one JVM for the whole test.
+type JavaAdmin struct {
+	s   *Server
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+// StartJavaAdmin starts it; it ends with the test.
+func StartJavaAdmin(t testing.TB, s *Server) *JavaAdmin {
 	t.Helper()
-	home := filepath.Join(os.TempDir(), "seedmq-java-admin")
-	if err := os.MkdirAll(home, 0o700); err != nil {
+	home := t.TempDir()
+	argv := javaArgs(JavaLib(t, Java5), home, "256m", "Admin")
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = home // some commands write files where they are
+	in, err := cmd.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	args = append(args, "-n", s.Namesrv)
-	argv := javaArgs(JavaLib(t, Java5), home, "128m", "org.apache.rocketmq.tools.command.MQAdminStartup", args...)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir = home // some commands write files where they are
-	out, err := cmd.CombinedOutput()
-	if err != nil && ctx.Err() != nil {
-		t.Fatalf("mqadmin %v: %v\n%s", args, ctx.Err(), out)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return string(out)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	return &JavaAdmin{s: s, in: in, out: bufio.NewReader(out)}
+}
+
+// Run runs one command and returns its output, standard error included.
+func (a *JavaAdmin) Run(t testing.TB, args ...string) string {
+	t.Helper()
+	type answer struct {
+		text string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		if _, err := io.WriteString(a.in, strings.Join(append(args, "-n", a.s.Namesrv), "\x01")+"\n"); err != nil {
+			done <- answer{err: err}
+			return
+		}
+		text, err := a.out.ReadString('\x02')
+		if err == nil {
+			_, err = a.out.ReadString('\n')
+		}
+		done <- answer{strings.TrimSuffix(text, "\n\x02"), err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil {
+			t.Fatalf("mqadmin %v: %v\n%s", args, r.err, r.text)
+		}
+		return r.text
+	case <-time.After(time.Minute):
+		t.Fatalf("mqadmin %v does not end", args)
+		return ""
+	}
 }
