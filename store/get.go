@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/seedmq/seedmq/store/consumequeue"
@@ -207,11 +208,11 @@ func (g *getter) keep(at int64, units []consumequeue.Unit, base int) {
 		rec := g.dst[from : from+int(u.Size)]
 		from += int(u.Size)
 		switch {
-		case !isRecord(rec, u.Size, u.PhysicalOffset):
+		case isRecord(rec, u.Size, u.PhysicalOffset) && !queued(recordSysFlag(rec)):
+			g.gone = true // a filler that recovery left for a lost record
+		case !isRecord(rec, u.Size, u.PhysicalOffset) || u.PhysicalOffset < g.s.log.began && !g.whole(rec):
 			g.gone = true
 			g.s.o.Log.Limited(g.s.o.Clock, "get bad", logEvery).Warnf("no record at %d, where queue %s/%d has message %d", u.PhysicalOffset, g.r.Topic, g.r.QueueID, at+int64(i))
-		case !queued(recordSysFlag(rec)):
-			g.gone = true // a filler that recovery left for a lost record
 		case g.r.Filter != nil && !g.r.Filter.MatchRecord(rec):
 		default:
 			if to != from-len(rec) {
@@ -225,6 +226,19 @@ func (g *getter) keep(at int64, units []consumequeue.Unit, base int) {
 	g.dst = g.dst[:to]
 	g.res.NextBeginOffset = at + int64(len(units))
 }
+
+// whole says that rec is as it was written, as far as its format can tell. It is asked of what was there when the store was
+// opened: a start reads only the end of the log, and a disk may have spoiled what lies before.
+func (g *getter) whole(rec []byte) bool {
+	var r record
+	if parseRecord(rec, &r) != nil || r.checkCRC() != nil {
+		return false
+	}
+	return string(r.topic) == g.r.Topic && r.queueID == g.r.QueueID || strings.HasPrefix(g.r.Topic, lightPrefix)
+}
+
+// lightPrefix begins the names of Java's light queues, which share the records of other topics.
+const lightPrefix = "%LMQ%"
 
 // grow lengthens b by n bytes of any content.
 func grow(b []byte, n int) []byte {

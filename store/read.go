@@ -105,8 +105,12 @@ func (s *Store) Record(phys int64, dst []byte) ([]byte, error) {
 	n := len(dst)
 	dst = grow(dst, int(size))
 	err = s.log.read(dst[n:], phys, false)
+	var r record
 	if err == nil {
-		err = parseRecord(dst[n:], new(record))
+		err = parseRecord(dst[n:], &r)
+	}
+	if err == nil && phys < s.log.began {
+		err = r.checkCRC()
 	}
 	if err != nil {
 		return dst[:n], err
