@@ -65,8 +65,9 @@ func (s *server) addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 // start runs the server and returns how long it took until it listened.
 func (s *server) start() time.Duration {
 	s.t.Helper()
+	bin := filepath.Join(harness.Bin(s.t), "mqserver") // the first call builds it
 	begin := time.Now()
-	s.proc = harness.Start(s.t, "mqserver", filepath.Join(harness.Bin(s.t), "mqserver"), "--data", s.data, "--config", s.conf,
+	s.proc = harness.Start(s.t, "mqserver", bin, "--data", s.data, "--config", s.conf,
 		"--namesrv-port", fmt.Sprint(s.ns), "--broker-port", fmt.Sprint(s.port))
 	s.proc.WaitPort(s.t, s.port)
 	took := time.Since(begin)
@@ -163,106 +164,6 @@ func killRounds(t *testing.T, flush string) {
 
 func TestKillSyncFlush(t *testing.T)  { killRounds(t, "SYNC_FLUSH") }
 func TestKillAsyncFlush(t *testing.T) { killRounds(t, "ASYNC_FLUSH") }
-
-// damage are ways in which a file can be spoiled between a kill and a start.
-var damage = []struct {
-	name string
-	do   func(path string, rng *rand.Rand) error
-}{
-	{"emptied", func(path string, _ *rand.Rand) error { return os.Truncate(path, 0) }},
-	{"halved", func(path string, _ *rand.Rand) error {
-		i, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		return os.Truncate(path, i.Size()/2)
-	}},
-	{"noise", func(path string, rng *rand.Rand) error {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		for i := range b {
-			b[i] = byte(rng.Uint32())
-		}
-		return os.WriteFile(path, b, 0o600)
-	}},
-	{"removed", func(path string, _ *rand.Rand) error { return os.Remove(path) }},
-}
-
-// Any one file of a store may be spoiled: the broker starts by itself and serves everything that is intact in the log.
-func TestDamagedFiles(t *testing.T) {
-	base := filepath.Join(t.TempDir(), "base")
-	s := newServer(t, base, smallFiles)
-	book := NewBook()
-	s.start()
-	s.createTopic()
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		for book.Acked() < 12000 && ctx.Err() == nil {
-			time.Sleep(10 * time.Millisecond)
-		}
-		cancel()
-	}()
-	Load(ctx, book, s.addr(), topic, queues, 4, 8, "base")
-	cancel()
-	time.Sleep(1500 * time.Millisecond) // queues, index and tables reach their files
-	s.proc.Kill()
-	var files []string
-	err := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			rel, _ := filepath.Rel(base, path)
-			files = append(files, rel)
-		}
-		return err
-	})
-	if err != nil || len(files) < 10 {
-		t.Fatalf("files of the store: %v %v", files, err)
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for _, file := range files {
-		for _, d := range damage {
-			t.Run(file+" "+d.name, func(t *testing.T) {
-				dir := filepath.Join(t.TempDir(), "store")
-				if out, err := exec.Command("cp", "-a", "--sparse=always", base, dir).CombinedOutput(); err != nil {
-					t.Fatalf("cp: %v %s", err, out)
-				}
-				if err := d.do(filepath.Join(dir, file), rng); err != nil {
-					t.Fatal(err)
-				}
-				c := newServer(t, dir, smallFiles)
-				c.start()
-				inLog := strings.Contains(file, "commitlog")
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-				defer cancel()
-				n, err := CheckDamaged(ctx, book, c.addr(), topic, queues, inLog)
-				if err != nil {
-					t.Fatalf("%v\nserver:\n%s", err, c.proc.Output())
-				}
-				if !inLog && n < book.Acked() {
-					t.Errorf("%d messages of %d", n, book.Acked())
-				}
-				if inLog && n < book.Acked()/2 {
-					t.Errorf("%d messages of %d, though one log file of many was spoiled", n, book.Acked())
-				}
-				// It takes new messages, and keeps them through a clean stop.
-				more := NewBook()
-				ctx2, cancel2 := context.WithTimeout(context.Background(), 100*time.Millisecond)
-				Load(ctx2, more, c.addr(), topic, queues, 1, 4, "more")
-				cancel2()
-				if more.Acked() == 0 {
-					t.Errorf("takes no messages: %v", more.Errors())
-				}
-				if err := c.proc.Stop(t, 10*time.Second); err != nil {
-					t.Errorf("stop: %v", err)
-				}
-				if t.Failed() {
-					t.Logf("server:\n%s", c.proc.Output())
-				}
-			})
-		}
-	}
-}
 
 // A full disk: sends are refused in time and with a reason, reads go on, and sends go on by themselves.
 func TestFullDisk(t *testing.T) {

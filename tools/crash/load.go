@@ -20,25 +20,31 @@ import (
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
-// place is a position in a topic.
-type place struct {
-	queue  int32
-	offset int64
+// Place is a position in a topic.
+type Place struct {
+	Queue  int32
+	Offset int64
+}
+
+// Stored is a message as a broker has it.
+type Stored struct {
+	Phys, Size int64 // in the commit log
+	Body       string
 }
 
 // Book is what was sent and what was acknowledged. Safe for concurrent use.
 type Book struct {
 	mu    sync.Mutex
-	acked map[place]string // body
+	acked map[Place]string // body
 	sent  map[string]bool  // bodies, acknowledged or not
 	uniq  map[string]string
-	seen  map[place]string // what a check found, which must stay
+	seen  map[Place]string // what a check found, which must stay
 	errs  map[string]int
 }
 
 // NewBook returns an empty book.
 func NewBook() *Book {
-	return &Book{acked: map[place]string{}, sent: map[string]bool{}, uniq: map[string]string{}, seen: map[place]string{}, errs: map[string]int{}}
+	return &Book{acked: map[Place]string{}, sent: map[string]bool{}, uniq: map[string]string{}, seen: map[Place]string{}, errs: map[string]int{}}
 }
 
 // Acked is the number of acknowledged messages.
@@ -120,7 +126,7 @@ func sender(ctx context.Context, cl *remoting.Client, book *Book, addr, topic st
 			return
 		}
 		book.mu.Lock()
-		book.acked[place{rh.QueueID, rh.QueueOffset}] = full
+		book.acked[Place{rh.QueueID, rh.QueueOffset}] = full
 		book.uniq[full] = uniq
 		book.mu.Unlock()
 	}
@@ -139,8 +145,8 @@ func Check(ctx context.Context, book *Book, addr, topic string, queues int) (mes
 			errs = append(errs, fmt.Errorf(format, a...))
 		}
 	}
-	got := map[place]string{}
-	where := map[string]place{}
+	got := map[Place]string{}
+	where := map[string]Place{}
 	for q := range int32(queues) {
 		last := map[string]int{}
 		min, max, err := queueRange(ctx, cl, addr, topic, q)
@@ -156,7 +162,7 @@ func Check(ctx context.Context, book *Book, addr, topic string, queues int) (mes
 				return 0, fmt.Errorf("queue %d at %d of %d: %w", q, off, max, err)
 			}
 			for i, m := range recs {
-				at := place{q, m.QueueOffset}
+				at := Place{q, m.QueueOffset}
 				if m.QueueOffset != off+int64(i) || m.QueueID != q {
 					fail("queue %d: record %d says it is %d of queue %d", q, off+int64(i), m.QueueOffset, m.QueueID)
 				}
@@ -333,7 +339,7 @@ func CheckDamaged(ctx context.Context, book *Book, addr, topic string, queues in
 					return 0, fmt.Errorf("queue %d at %d: %.40q stands twice", q, m.QueueOffset, body)
 				}
 				seen[body] = true
-				if want, ok := b.acked[place{q, m.QueueOffset}]; ok && want != body {
+				if want, ok := b.acked[Place{q, m.QueueOffset}]; ok && want != body {
 					return 0, fmt.Errorf("queue %d at %d: %.40q, acknowledged there was %.40q", q, m.QueueOffset, body, want)
 				}
 			}
@@ -363,4 +369,61 @@ func movedTo(err error) (int64, bool) {
 		return r.next, true
 	}
 	return 0, false
+}
+
+// ReadAll reads all queues as far as they go, past what is missing.
+func ReadAll(ctx context.Context, addr, topic string, queues int) (map[Place]Stored, error) {
+	cl := newClient()
+	defer cl.Close()
+	out := map[Place]Stored{}
+	for q := range int32(queues) {
+		min, max, err := queueRange(ctx, cl, addr, topic, q)
+		if err != nil {
+			return nil, err
+		}
+		for off := min; off < max; {
+			recs, next, err := pull(ctx, cl, addr, topic, q, off)
+			if moved, ok := movedTo(err); ok && moved > off {
+				next = moved
+			} else if err != nil || next <= off {
+				return nil, fmt.Errorf("queue %d at %d of %d, next %d: %w", q, off, max, next, err)
+			}
+			for _, m := range recs {
+				out[Place{q, m.QueueOffset}] = Stored{m.PhysicalOffset, int64(m.Size), string(m.Body)}
+			}
+			off = next
+		}
+	}
+	return out, nil
+}
+
+// CommitOffset sets a group's consumer offset as a consumer does.
+func CommitOffset(ctx context.Context, addr, group, topic string, queue int32, offset int64) error {
+	cl := newClient()
+	defer cl.Close()
+	r, err := cl.Invoke(ctx, addr, protocol.NewRequest(protocol.ReqUpdateConsumerOffset, &protocol.UpdateConsumerOffsetRequestHeader{
+		ConsumerGroup: group, Topic: topic, QueueID: queue, CommitOffset: offset}, nil))
+	if err == nil && r.Code != protocol.RespSuccess {
+		err = fmt.Errorf("code %d %s", r.Code, r.Remark)
+	}
+	return err
+}
+
+// QueryOffset asks for a group's consumer offset; ok is false when the broker knows none.
+func QueryOffset(ctx context.Context, addr, group, topic string, queue int32) (offset int64, ok bool, err error) {
+	cl := newClient()
+	defer cl.Close()
+	r, err := cl.Invoke(ctx, addr, protocol.NewRequest(protocol.ReqQueryConsumerOffset, &protocol.QueryConsumerOffsetRequestHeader{
+		ConsumerGroup: group, Topic: topic, QueueID: queue}, nil))
+	switch {
+	case err != nil:
+		return 0, false, err
+	case r.Code == protocol.RespQueryNotFound:
+		return 0, false, nil
+	case r.Code != protocol.RespSuccess:
+		return 0, false, fmt.Errorf("code %d %s", r.Code, r.Remark)
+	}
+	var rh protocol.QueryConsumerOffsetResponseHeader
+	err = rh.DecodeExt(r.Ext)
+	return rh.Offset, true, err
 }
