@@ -120,9 +120,9 @@ func (b *Batch) add(m *Message, group int) {
 
 // checkMessage checks the limits. The error names the one that m breaks.
 func (s *Store) checkMessage(m *Message) error {
-	switch {
-	case len(m.Body) > s.o.MaxMessageSize:
-		return fmt.Errorf("%w: body of %d bytes, maxMessageSize is %d", ErrMessageTooLarge, len(m.Body), s.o.MaxMessageSize)
+	switch maxBody := s.limits.Load().MaxMessageSize; {
+	case len(m.Body) > maxBody:
+		return fmt.Errorf("%w: body of %d bytes, maxMessageSize is %d", ErrMessageTooLarge, len(m.Body), maxBody)
 	case len(m.Properties) > maxProperties:
 		return fmt.Errorf("%w: properties of %d bytes, the limit is %d", ErrMessageTooLarge, len(m.Properties), maxProperties)
 	case len(m.Topic) > maxTopic:
@@ -132,9 +132,8 @@ func (s *Store) checkMessage(m *Message) error {
 	case m.QueueID < 0:
 		return fmt.Errorf("store: queue id %d", m.QueueID)
 	}
-	limit := min(int64(s.o.MaxMessageSize)+recordOverhead, s.o.CommitLogFileSize-blankSize)
-	if n := int64(recordSize(m, 0) + 2*longHost); n > limit {
-		return fmt.Errorf("%w: record of %d bytes, the limit is %d", ErrMessageTooLarge, n, limit)
+	if n, limit := int64(recordSize(m, 0)+2*longHost), s.o.CommitLogFileSize-blankSize; n > limit {
+		return fmt.Errorf("%w: record of %d bytes, a commit log file has room for %d", ErrMessageTooLarge, n, limit)
 	}
 	return nil
 }

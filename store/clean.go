@@ -27,14 +27,16 @@ const (
 // cleaner deletes the oldest files of the log: expired ones when the schedule says so or the disk fills up, others when
 // it is nearly full. One goroutine does it, slowly.
 type cleaner struct {
-	s     *Store
-	wake  chan struct{}
-	armed atomic.Bool // deletes expired files until there are none
-	next  time.Time   // of the schedule
+	s      *Store
+	wake   chan struct{}
+	armed  atomic.Bool // deletes expired files until there are none
+	limits *limits     // that next was made from
+	next   time.Time   // of the schedule
 }
 
 func (c *cleaner) init(s *Store) {
-	c.s, c.wake, c.next = s, make(chan struct{}, 1), s.o.Schedule.Next(s.o.Clock.Now())
+	c.s, c.wake, c.limits = s, make(chan struct{}, 1), s.limits.Load()
+	c.next = c.limits.schedule.Next(s.o.Clock.Now())
 }
 
 func (c *cleaner) kick() {
@@ -74,9 +76,13 @@ func (c *cleaner) run(ctx context.Context) {
 
 // round deletes what may go now.
 func (c *cleaner) round(ctx context.Context) error {
-	if now := c.s.o.Clock.Now(); !now.Before(c.next) {
-		c.next = c.s.o.Schedule.Next(now)
+	now, l := c.s.o.Clock.Now(), c.s.limits.Load()
+	if !now.Before(c.next) {
+		c.next = l.schedule.Next(now)
 		c.armed.Store(true)
+	}
+	if l != c.limits {
+		c.limits, c.next = l, l.schedule.Next(now)
 	}
 	n := 0
 	var err error
@@ -116,10 +122,10 @@ func (c *cleaner) one(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	expired := !s.o.Clock.Now().Before(info.ModTime.Add(s.o.FileReservedTime))
+	expired := !s.o.Clock.Now().Before(info.ModTime.Add(c.limits.FileReservedTime))
 	switch {
-	case expired && (c.armed.Load() || u.UsedRatio >= s.o.DiskMaxUsedRatio):
-	case u.UsedRatio >= s.o.DiskForcibleRatio && !s.o.KeepUnexpired:
+	case expired && (c.armed.Load() || u.UsedRatio >= c.limits.DiskMaxUsedRatio):
+	case u.UsedRatio >= c.limits.DiskForcibleRatio && !c.limits.KeepUnexpired:
 		s.o.Log.Warnf("the disk is full to %.1f %%: deleting %s before its time", 100*u.UsedRatio, f.Path())
 	default:
 		if !expired {

@@ -101,7 +101,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Schedule == nil {
 		h, err := parseHours(o.DeleteWhen)
 		errs = append(errs, err)
-		o.Schedule = h
+		o.Schedule, o.hours = h, true
 	}
 	if o.Root == "" {
 		errs = append(errs, errors.New("no root folder"))

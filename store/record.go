@@ -48,8 +48,6 @@ const (
 	maxTopic      = 255
 	maxPort       = 65535
 	maxProperties = 32767
-	// recordOverhead is what a record may have beyond the greatest body.
-	recordOverhead = 64 << 10
 )
 
 // queued says that records of this transaction type get a queue offset and a place in a queue.

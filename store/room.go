@@ -43,9 +43,9 @@ func (s *Store) checkDisk() (free int64) {
 	if s.state.diskFull.Load() != nil {
 		floor *= 2 // go on when it is worth it
 	}
-	switch {
-	case u.UsedRatio >= s.o.DiskWarningRatio:
-		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, s.o.DiskWarningRatio))
+	switch limit := s.limits.Load().DiskWarningRatio; {
+	case u.UsedRatio >= limit:
+		s.state.setDiskFull(true, diskFullReason(u.UsedRatio, limit))
 		s.clean.kick()
 	case u.Free < floor:
 		s.state.setDiskFull(true, fmt.Sprintf("only %d bytes of the disk are free", u.Free))

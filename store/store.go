@@ -61,6 +61,8 @@ type Options struct {
 	HotBytes int64
 	// MapBytes bounds the memory mappings; default 256 MiB.
 	MapBytes int64
+
+	hours bool // Schedule was made from DeleteWhen
 }
 
 // Store is an open data directory. All methods are safe for concurrent use.
@@ -82,6 +84,7 @@ type Store struct {
 	room     room
 	clean    cleaner
 	jan      janitor
+	limits   atomic.Pointer[limits]
 
 	dropped droppedTopics
 	// ours says that it was this program that had the store open and did not close it.
@@ -121,6 +124,7 @@ func newStore(o Options) *Store {
 	s.state.log = o.Log
 	s.flush.s, s.flush.wake = s, make(chan struct{}, 1)
 	s.dispatch.s, s.dispatch.wake, s.dispatch.scan.l = s, make(chan struct{}, 1), &s.log
+	s.limits.Store(limitsOf(&s.o))
 	s.clean.init(s)
 	s.jan.s = s
 	return s
