@@ -76,10 +76,13 @@ func (s *Service) nextRound() (next time.Time, pending bool) {
 			continue
 		}
 		due := now
-		if h, err := s.read(q, at); err == nil && !h.putBack() {
+		if h, err := s.read(q, at); err == nil {
 			immunity, _ := h.immunity(set.Timeout)
 			own := min(immunity, set.Timeout)
-			if due = h.Began().Add(own); due.After(now.Add(own)) {
+			if h.putBack() {
+				own = set.Interval
+			}
+			if due = time.UnixMilli(h.StoreTimestamp).Add(own); due.After(now.Add(own)) {
 				due = now // the clock was set back
 			}
 		}
@@ -220,6 +223,8 @@ func (s *Service) fate(h *Half, start time.Time) fate {
 	case immune && age < patience && (h.putBack() || age >= set.Timeout):
 		return keep
 	case !h.putBack() && age < patience:
+		return wait
+	case h.putBack() && start.Sub(time.UnixMilli(h.StoreTimestamp)) < set.Interval/2: // an operator asked for a check
 		return wait
 	}
 	return check

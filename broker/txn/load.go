@@ -3,6 +3,7 @@ package txn
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
@@ -60,30 +61,48 @@ func (s *Service) loadQueue(q *queue, opHi int64) error {
 	if err != nil {
 		return err
 	}
-	first := q.head
 	for n := range marked {
 		q.close(n)
 	}
-	for at, ok := q.nextOpen(first, q.tail); ok; at, ok = q.nextOpen(at+1, q.tail) {
-		if err := s.eachRecord(protocol.TopicHalf, q.id, at, at+1, func(offset int64, rec []byte) {
-			h, err := decodeHalf(rec)
-			if err != nil || h.Root == offset {
-				return
-			}
-			if marked[h.Root] {
-				q.close(offset)
-				return
-			}
+	if err := s.loadOpen(q, marked); err != nil {
+		return err
+	}
+	q.advanceOps()
+	return nil
+}
+
+// loadOpen reads the records without a mark, and closes those that were put back since. A record that a Java broker put back does not
+// name the first one; it is known by its UNIQ_KEY and its checks.
+func (s *Service) loadOpen(q *queue, marked map[int64]bool) error {
+	byKey := map[string]int64{}
+	one := func(offset int64, rec []byte) {
+		h, err := decodeHalf(rec)
+		if err != nil {
+			return
+		}
+		key := strings.Clone(h.Props.UniqKey)
+		older, there := byKey[key]
+		byKey[key] = offset
+		switch {
+		case h.Root == offset && h.Checks > 0 && there:
+			q.close(older)
+			q.copies[older] = offset
+		case h.Root == offset:
+		case marked[h.Root]:
+			q.close(offset)
+		default:
 			if old, there := q.copies[h.Root]; there {
 				q.close(old)
 			}
 			q.close(h.Root)
 			q.copies[h.Root] = offset
-		}); err != nil {
+		}
+	}
+	for at, ok := q.nextOpen(q.head, q.tail); ok; at, ok = q.nextOpen(at+1, q.tail) {
+		if err := s.eachRecord(protocol.TopicHalf, q.id, at, at+1, one); err != nil {
 			return err
 		}
 	}
-	q.advanceOps()
 	return nil
 }
 
