@@ -12,6 +12,8 @@ import (
 
 	"github.com/seedmq/seedmq/broker/clients"
 	"github.com/seedmq/seedmq/broker/delay"
+	"github.com/seedmq/seedmq/broker/filter"
+	"github.com/seedmq/seedmq/broker/filterdata"
 	"github.com/seedmq/seedmq/broker/group"
 	"github.com/seedmq/seedmq/broker/longpoll"
 	"github.com/seedmq/seedmq/broker/offset"
@@ -57,10 +59,14 @@ type Broker struct {
 	groups  *group.Table
 	offsets *offset.Table
 	clients *clients.Registry
-	locks   *queueLocks
-	held    *longpoll.Table
-	cold    *coldReads
-	stats   *stats.Stats
+
+	filters    *filter.Compiler
+	filterData *filterdata.Table
+
+	locks *queueLocks
+	held  *longpoll.Table
+	cold  *coldReads
+	stats *stats.Stats
 
 	store     *store.Store
 	delay     *delay.Service
@@ -123,8 +129,10 @@ func (b *Broker) makeTables() {
 	b.groups = group.New(group.Options{FS: disk, Path: b.config("subscriptionGroup.json"), Clock: b.clk, Log: b.log,
 		AutoCreate: c.AutoCreateSubscriptionGroup, AutoSystem: c.EnableCreateSysGroup})
 	b.offsets = offset.New(offset.Options{FS: disk, Path: b.config("consumerOffset.json"), Clock: b.clk, Log: b.log})
+	b.filters = filter.NewCompiler()
+	b.filterData = filterdata.New(filterdata.Options{FS: disk, Path: b.config("consumerFilter.json"), Clock: b.clk, Log: b.log})
 	b.clients = clients.New(clients.Options{Timeout: time.Duration(c.ChannelExpiredTimeout) * time.Millisecond,
-		Notify: b.notifyEnabled, Clock: b.clk, Log: b.log})
+		Notify: b.notifyEnabled, Compile: b.filters.Compile, Conflict: b.conflicts, Clock: b.clk, Log: b.log})
 	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})
 	b.cold = newColdReads()

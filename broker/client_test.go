@@ -129,18 +129,6 @@ func TestConflictingSubscriptionsAreLogged(t *testing.T) {
 	}
 }
 
-func TestCheckClient(t *testing.T) {
-	b := brokertest.Start(t)
-	c := brokertest.Dial(t, b.Addr())
-	body := func(kind string) []byte {
-		return fmt.Appendf(nil, `{"clientId":"c","group":"g","subscriptionData":{"topic":"T","subString":"a > 5","expressionType":%q}}`, kind)
-	}
-	c.Must(protocol.ReqCheckClientConfig, nil, body("TAG"), nil)
-	if r := c.Call(protocol.ReqCheckClientConfig, nil, body("SQL92")); r.Code != protocol.RespSystemError || !strings.Contains(r.Remark, "filter message by SQL92") {
-		t.Fatal(r.Code, r.Remark)
-	}
-}
-
 func TestGarbageBodies(t *testing.T) {
 	b := brokertest.Start(t)
 	c := brokertest.Dial(t, b.Addr())

@@ -78,6 +78,9 @@ func (b *Broker) heartbeatConsumer(me clients.Member, d *protocol.ConsumerData, 
 		return false, err
 	}
 	_, known = b.clients.RegisterConsumer(me, d, hb)
+	if !hb.WithoutSub {
+		b.registerFilters(me.ClientID, g.Name(), d.SubscriptionDataSet)
+	}
 	return known, nil
 }
 
@@ -115,8 +118,17 @@ func (b *Broker) checkClient(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, refuse(protocol.RespSystemError, "body of CHECK_CLIENT_CONFIG: %v", err))
 		return
 	}
-	if kind := body.SubscriptionData.ExpressionType; !filter.IsTag(kind) {
-		fail(c, req, noFilter(kind))
+	s := &body.SubscriptionData
+	if filter.IsTag(s.ExpressionType) {
+		c.Reply(req, &remoting.Reply{})
+		return
+	}
+	if err := b.filterAllowed(s.ExpressionType); err != nil {
+		fail(c, req, err)
+		return
+	}
+	if _, err := b.filters.Compile(s.SubString, s.ExpressionType); err != nil {
+		fail(c, req, refuse(protocol.RespSubscriptionParseFailed, "%v", err))
 		return
 	}
 	c.Reply(req, &remoting.Reply{})

@@ -7,7 +7,7 @@ package broker
 //
 // Different from Java: tags are compared exactly here too, so that messages whose tag only has the same hash code are not sent; a
 // member's own subscription is used before the group's, so that members that differ do not overwrite each other; the limits of
-// a reply (count, bytes) are those of messages in memory for all. Left out until later: SQL92, static topics, slaves.
+// a reply (count, bytes) are those of messages in memory for all. Left out until later: static topics, slaves. Filters: handler_filter.go.
 
 import (
 	"github.com/seedmq/seedmq/broker/group"
@@ -53,6 +53,8 @@ type pull struct {
 	offset             int64
 	maxCount, maxBytes int
 	suspendMs          int64 // > 0: may be held so long
+	until              int64 // ms: when a pull that was held must be answered
+	woken              bool  // it was held, and a message has come
 }
 
 // serve handles one pull on the connection's read goroutine.
@@ -122,9 +124,12 @@ func (p *puller) found(q *pull, buf *remoting.BodyBuffer, res *store.GetResult) 
 
 // missed answers a pull that got nothing, or holds it.
 func (p *puller) missed(q *pull, res *store.GetResult) {
+	if q.woken && q.suspendMs > 0 && res.Status == store.GetNoMatched && p.holdOn(q, res) {
+		return
+	}
 	p.b.stats.AddMiss(1)
 	code, remark := pullCode(res.Status, q.offset)
-	if code == protocol.RespPullNotFound && q.suspendMs > 0 {
+	if code == protocol.RespPullNotFound && q.suspendMs > 0 && !q.woken {
 		if p.hold(q) {
 			return
 		}

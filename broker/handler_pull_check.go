@@ -3,7 +3,6 @@ package broker
 import (
 	"strings"
 
-	"github.com/seedmq/seedmq/broker/filter"
 	"github.com/seedmq/seedmq/broker/group"
 	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/remoting"
@@ -110,9 +109,21 @@ func (p *puller) filterFor(c remoting.Conn, ses *session, g *group.Entry, topic 
 	if !p.b.groups.MayRead(g.Name(), topic) {
 		return nil, forbid(forbiddenSubscription, "the consumer group[%s] is forbidden for topic[%s]", g.Name(), topic)
 	}
+	var f store.Filter
+	var err error
 	if h.SysFlag&protocol.PullFlagSubscription != 0 {
-		return p.inlineFilter(ses, h)
+		f, err = p.inlineFilter(ses, h)
+	} else {
+		f, err = p.ownFilter(c, g, topic, h)
 	}
+	if f == nil && err == nil && p.b.settings().FilterSupportRetry && protocol.IsRetryTopic(topic) {
+		f = p.b.retryFilter(g.Name())
+	}
+	return f, err
+}
+
+// ownFilter is the filter of the puller's subscription, or else of its group's.
+func (p *puller) ownFilter(c remoting.Conn, g *group.Entry, topic string, h *protocol.PullMessageRequestHeader) (store.Filter, error) {
 	sub, model, known := p.b.clients.Lookup(g.Name(), topic, c.ID())
 	switch {
 	case !known:
@@ -124,30 +135,28 @@ func (p *puller) filterFor(c remoting.Conn, ses *session, g *group.Entry, topic 
 	case sub.Data.SubVersion < h.SubVersion:
 		return nil, refuse(protocol.RespSubscriptionNotLatest, "the consumer's subscription not latest")
 	case sub.Err != nil:
-		return nil, noFilter(sub.Data.ExpressionType)
+		return nil, noFilterData(sub.Err)
+	}
+	if err := p.b.filterAllowed(sub.Data.ExpressionType); err != nil {
+		return nil, err
 	}
 	return sub.Filter, nil
 }
 
 // inlineFilter compiles the subscription of the request; the last one is kept, for clients repeat themselves.
 func (p *puller) inlineFilter(ses *session, h *protocol.PullMessageRequestHeader) (store.Filter, error) {
-	if ses.subKnown && ses.subExpr == h.Subscription && ses.subType == h.ExpressionType {
-		return ses.subFilter, nil
+	if !ses.subKnown || ses.subExpr != h.Subscription || ses.subType != h.ExpressionType {
+		f, err := p.b.filters.Compile(h.Subscription, h.ExpressionType)
+		if err != nil {
+			return nil, refuse(protocol.RespSubscriptionParseFailed, "parse the consumer's subscription failed: %v", err)
+		}
+		ses.subKnown, ses.subFilter = true, f
+		ses.subExpr, ses.subType = strings.Clone(h.Subscription), strings.Clone(h.ExpressionType)
 	}
-	if !filter.IsTag(h.ExpressionType) {
-		return nil, noFilter(h.ExpressionType)
+	if err := p.b.filterAllowed(ses.subType); err != nil {
+		return nil, err
 	}
-	f, err := filter.Compile(h.Subscription, h.ExpressionType)
-	if err != nil {
-		return nil, refuse(protocol.RespSubscriptionParseFailed, "parse the consumer's subscription failed: %v", err)
-	}
-	ses.subKnown, ses.subFilter = true, f
-	ses.subExpr, ses.subType = strings.Clone(h.Subscription), strings.Clone(h.ExpressionType)
-	return f, nil
-}
-
-func noFilter(expressionType string) *Refusal {
-	return refuse(protocol.RespSystemError, "The broker does not support consumer to filter message by %s: this version filters by TAG only", clip(expressionType))
+	return ses.subFilter, nil
 }
 
 // forbid is NO_PERMISSION with the kind of prohibition.

@@ -173,7 +173,8 @@ func TestPullRefusals(t *testing.T) {
 		{"queue id too high", c, func(h *protocol.PullMessageRequestHeader) { h.QueueID = 4 }, 29, "queueId[4] is illegal"},
 		{"queue id negative", c, func(h *protocol.PullMessageRequestHeader) { h.QueueID = -1 }, 29, "queueId[-1] is illegal"},
 		{"nobody of the group is here", c, func(h *protocol.PullMessageRequestHeader) { h.SysFlag = 0 }, 24, "the consumer's group info not exist"},
-		{"SQL with the pull", c, func(h *protocol.PullMessageRequestHeader) { h.ExpressionType, h.Subscription = "SQL92", "a > 5" }, 1, "does not support consumer to filter message by SQL92"},
+		{"no SQL with the pull", c, func(h *protocol.PullMessageRequestHeader) { h.ExpressionType, h.Subscription = "SQL92", "a >> 5" }, 23, `parse the consumer's subscription failed: Encountered ">" at line 1, column 4.`},
+		{"another language", c, func(h *protocol.PullMessageRequestHeader) { h.ExpressionType, h.Subscription = "SQL93", "a > 5" }, 23, "there are TAG and SQL92"},
 		{"not subscribed", member, func(h *protocol.PullMessageRequestHeader) {
 			h.SysFlag, h.ConsumerGroup, h.Topic = 0, "g1", "BenchmarkTest"
 		}, 24, "the consumer's subscription not exist"},

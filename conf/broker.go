@@ -80,6 +80,10 @@ type Broker struct {
 	StoreReplyMessageEnable bool `conf:"storeReplyMessageEnable" default:"true" live:"true"`
 	// EnableCreateSysGroup: Auto-create CID_RMQ_SYS_ groups even when autoCreateSubscriptionGroup is off.
 	EnableCreateSysGroup bool `conf:"enableCreateSysGroup" default:"true"`
+	// EnablePropertyFilter: Serve SQL92 filters on properties; off means SYSTEM_ERROR for their subscribers. RocketMQ's default is false.
+	EnablePropertyFilter bool `conf:"enablePropertyFilter" default:"true" live:"true" important:"true"`
+	// FilterSupportRetry: Filter %RETRY% topics too, by the expression for the topic that a message came from.
+	FilterSupportRetry bool `conf:"filterSupportRetry" default:"false"`
 	// BrokerName: Broker group name; master and slaves of a group share it.
 	BrokerName string `conf:"brokerName" default:"$hostname" important:"true"`
 	// BrokerClusterName: Cluster name.

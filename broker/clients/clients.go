@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seedmq/seedmq/broker/filter"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/conf/xlog"
 	"github.com/seedmq/seedmq/remoting"
@@ -25,8 +26,12 @@ type Options struct {
 	Timeout time.Duration // channelExpiredTimeout; 0 is 120 s
 	// Notify says whether the members of a consumer group are told of changes; nil is always.
 	Notify func(group string) bool
-	Clock  clock.Clock
-	Log    *xlog.Logger
+	// Compile makes the filter of a subscription; nil is filter.Compile. It is called with the registry locked.
+	Compile func(expr, expressionType string) (store.Filter, error)
+	// Conflict is told of members of a group that differ, when a heartbeat makes it so; may be nil.
+	Conflict func(group string, differences []Conflict)
+	Clock    clock.Clock
+	Log      *xlog.Logger
 }
 
 // Member is one client on one connection, as seen at one moment.
@@ -89,6 +94,9 @@ type consumer struct {
 func New(o Options) *Registry {
 	if o.Timeout <= 0 {
 		o.Timeout = 120 * time.Second
+	}
+	if o.Compile == nil {
+		o.Compile = filter.Compile
 	}
 	return &Registry{o: o, consumers: map[string]*consumerGroup{}, producers: map[string]*producerGroup{}, conns: map[uint64]*links{}}
 }

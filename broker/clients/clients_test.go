@@ -169,8 +169,37 @@ func TestSubscriptions(t *testing.T) {
 	sql := sub("S", "a > 5", 1)
 	sql.ExpressionType = protocol.ExpressionSQL92
 	b.beat(c1, data("g", sql))
-	if s, _, _ := b.Lookup("g", "S", 1); s == nil || s.Err == nil {
-		t.Fatal("SQL92 is taken")
+	if s, _, _ := b.Lookup("g", "S", 1); s == nil || s.Err != nil || s.Filter == nil {
+		t.Fatalf("SQL92 is not taken: %+v", s)
+	}
+	sql.SubString, sql.SubVersion = "a >", 2
+	b.beat(c1, data("g", sql))
+	if s, _, _ := b.Lookup("g", "S", 1); s == nil || s.Err == nil || s.Filter != nil {
+		t.Fatalf("what is no SQL92 is taken: %+v", s)
+	}
+}
+
+func TestConflictOfSQL(t *testing.T) {
+	b := newBench(t)
+	var told []string
+	b.o.Conflict = func(group string, list []Conflict) { told = append(told, group+" "+describe(list)) }
+	c1, c2 := &fakeConn{id: 1}, &fakeConn{id: 2}
+	sql := func(expr string, version int64) protocol.SubscriptionData {
+		s := sub("T", expr, version)
+		s.ExpressionType = protocol.ExpressionSQL92
+		return s
+	}
+	b.beat(c1, data("g", sql("a > 5", 1)))
+	b.beat(c2, data("g", sql("a > 5", 2)))
+	if len(told) > 0 {
+		t.Fatal("same expressions conflict", told)
+	}
+	b.beat(c2, data("g", sql("a > 6", 3)))
+	b.beat(c2, data("g", sql("a > 6", 3)))
+	b.beat(c2, data("g", sub("T", "a > 5", 4))) // the same text, but as tags
+	want := []string{`g topic T: client id-1 has "SQL92: a > 5", client id-2 has "SQL92: a > 6"`, `g topic T: client id-1 has "SQL92: a > 5", client id-2 has "a > 5"`}
+	if !slices.Equal(told, want) || strings.Count(b.log.String(), "subscribe differently") != 2 {
+		t.Fatalf("told %q\n%s", told, b.log.String())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/seedmq/seedmq/broker/filter"
 )
 
 // Conflict is a difference between what two members of a group subscribe to. Such a group loses messages: queues are shared
@@ -12,7 +14,7 @@ type Conflict struct {
 	Topic   string
 	ClientA string
 	ClientB string
-	A, B    string // expressions; "" when the member does not subscribe to the topic
+	A, B    string // expressions, "SQL92: " before those that are not of tags; "" when the member does not subscribe to the topic
 }
 
 func (c Conflict) String() string {
@@ -57,14 +59,11 @@ func (g *consumerGroup) conflictsLocked() []Conflict {
 	return out
 }
 
-// conflictLocked describes what c has different from the others, "" when nothing.
-func (g *consumerGroup) conflictLocked(c *consumer) string {
-	if c.subs == nil {
-		return ""
-	}
-	var parts []string
-	for _, x := range g.conflictsLocked() {
-		parts = append(parts, x.String())
+// describe tells conflicts in a line.
+func describe(list []Conflict) string {
+	parts := make([]string, len(list))
+	for i, x := range list {
+		parts[i] = x.String()
 	}
 	return strings.Join(parts, "; ")
 }
@@ -74,7 +73,10 @@ func expression(c *consumer, topic string) string {
 	if s == nil {
 		return ""
 	}
-	if s.Data.SubString == "" {
+	switch {
+	case !filter.IsTag(s.Data.ExpressionType):
+		return s.Data.ExpressionType + ": " + s.Data.SubString
+	case s.Data.SubString == "":
 		return "*"
 	}
 	return s.Data.SubString

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seedmq/seedmq/broker/filter"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -43,7 +42,7 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 	case !hb.WithoutSub:
 		c.fingerprint = hb.Fingerprint
 		var wanted bool
-		wanted, other = g.subscribeLocked(c, d.SubscriptionDataSet)
+		wanted, other = g.subscribeLocked(c, d.SubscriptionDataSet, r.compile)
 		changed = changed || wanted
 	case hb.Fingerprint == 0 || c.fingerprint != hb.Fingerprint:
 		known = false
@@ -52,14 +51,17 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 	if changed {
 		tell = g.conns()
 	}
-	conflict := ""
-	if (changed || other) && len(g.members) > 1 {
-		conflict = g.conflictLocked(c)
+	var conflicts []Conflict
+	if (changed || other) && len(g.members) > 1 && c.subs != nil {
+		conflicts = g.conflictsLocked()
 	}
 	name := g.name
 	r.mu.Unlock()
-	if conflict != "" {
-		r.o.Log.Warnf("group %s: its members subscribe differently, so messages will be missed: %s", name, conflict)
+	if len(conflicts) > 0 {
+		r.o.Log.Warnf("group %s: its members subscribe differently, so messages will be missed: %s", name, describe(conflicts))
+		if r.o.Conflict != nil {
+			r.o.Conflict(name, conflicts)
+		}
 	}
 	r.notify(name, tell)
 	return changed, known
@@ -67,7 +69,7 @@ func (r *Registry) RegisterConsumer(m Member, d *protocol.ConsumerData, hb Heart
 
 // subscribeLocked replaces the subscriptions of one member, and those of the group that are older. changed says that the group
 // wants other topics than before, other that the member wants something else.
-func (g *consumerGroup) subscribeLocked(c *consumer, set []protocol.SubscriptionData) (changed, other bool) {
+func (g *consumerGroup) subscribeLocked(c *consumer, set []protocol.SubscriptionData, compile func(*protocol.SubscriptionData) *Subscription) (changed, other bool) {
 	subs := make(map[string]*Subscription, len(set))
 	for i := range set {
 		d := &set[i]
@@ -96,13 +98,13 @@ func (g *consumerGroup) subscribeLocked(c *consumer, set []protocol.Subscription
 }
 
 // compile copies d and makes its filter.
-func compile(d *protocol.SubscriptionData) *Subscription {
+func (r *Registry) compile(d *protocol.SubscriptionData) *Subscription {
 	s := &Subscription{Data: *d}
-	s.Data.Topic, s.Data.SubString = strings.Clone(d.Topic), strings.Clone(d.SubString)
+	s.Data.Topic, s.Data.SubString, s.Data.ExpressionType = strings.Clone(d.Topic), strings.Clone(d.SubString), strings.Clone(d.ExpressionType)
 	if d.ClassFilterMode {
 		return s
 	}
-	s.Filter, s.Err = filter.Compile(d.SubString, d.ExpressionType)
+	s.Filter, s.Err = r.o.Compile(d.SubString, d.ExpressionType)
 	return s
 }
 

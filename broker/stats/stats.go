@@ -18,6 +18,7 @@ const (
 	GroupGetSize              = "GROUP_GET_SIZE"
 	SendBackPutNums           = "SNDBCK_PUT_NUMS"
 	DLQPutNums                = "DLQ_PUT_NUMS"
+	GroupConflicts            = "GROUP_SUB_CONFLICTS" // not Java's
 	BrokerPutNums             = "BROKER_PUT_NUMS"
 	BrokerGetNums             = "BROKER_GET_NUMS"
 	BrokerPutNumsWithoutTopic = "BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC"
@@ -35,6 +36,7 @@ type TopicItem struct {
 type GroupItem struct {
 	Nums, Size     Meter
 	SendBack, DLQ  Meter
+	Conflicts      Meter
 	topic, groupID string
 	system         bool
 }
@@ -156,6 +158,9 @@ func (s *Stats) AddSendBack(g *GroupItem, n, dlq int64) {
 	}
 }
 
+// AddConflict counts a heartbeat that made the members of a group differ in what they want of the topic.
+func (s *Stats) AddConflict(g *GroupItem) { g.Conflicts.Add(1, 1) }
+
 // View finds a figure by its Java name and key: a topic, topic@group, or the cluster. What never counted is not there.
 func (s *Stats) View(name, key string) (protocol.BrokerStatsData, bool) {
 	m := s.meter(name, key)
@@ -169,7 +174,7 @@ func (s *Stats) meter(name, key string) *Meter {
 	switch name {
 	case TopicPutNums, TopicPutSize:
 		return s.topicMeter(name, key)
-	case GroupGetNums, GroupGetSize, SendBackPutNums, DLQPutNums:
+	case GroupGetNums, GroupGetSize, SendBackPutNums, DLQPutNums, GroupConflicts:
 		return s.groupMeter(name, key)
 	}
 	if key != s.o.Cluster {
@@ -216,6 +221,8 @@ func (s *Stats) groupMeter(name, key string) *Meter {
 		return &g.Size
 	case SendBackPutNums:
 		return &g.SendBack
+	case GroupConflicts:
+		return &g.Conflicts
 	}
 	return &g.DLQ
 }
