@@ -7,14 +7,17 @@ package broker
 // request are taken or none.
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seedmq/seedmq/conf"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store"
 )
 
 // UseConfig makes the broker follow and update the configuration of its process, which has a file. Call it between New and Start;
@@ -36,9 +39,10 @@ func (b *Broker) configChanged(old, now *conf.BrokerProcess) {
 			s.BrokerIP1 = ip
 		}
 	})
-	if o, n := &old.Store, &now.Store; o.DeleteWhen != n.DeleteWhen || o.FileReservedTime != n.FileReservedTime || o.DiskMaxUsedSpaceRatio != n.DiskMaxUsedSpaceRatio ||
-		o.DiskSpaceCleanForciblyRatio != n.DiskSpaceCleanForciblyRatio || o.DiskSpaceWarningLevelRatio != n.DiskSpaceWarningLevelRatio {
-		b.log.Warnf("changes of %s take effect at the next start", strings.Join(atStart, ", ")) // the file was read again
+	if b.store != nil && limitsOf(&old.Store) != limitsOf(&now.Store) {
+		if err := b.store.SetLimits(limitsOf(&now.Store)); err != nil { // of a file that was read again; updates are checked before
+			b.log.Errorf("limits of the store stay as they are: %v", err)
+		}
 	}
 	if err := b.applyToTables(&old.Broker, &now.Broker); err != nil {
 		b.log.Errorf("a change of the configuration is not applied in full: %v", err)
@@ -63,22 +67,35 @@ func (b *Broker) applyToTables(old, now *conf.Broker) error {
 	return errors.Join(errs...)
 }
 
-// atStart are keys of the store, which reads them when it is opened.
-var atStart = []string{"deleteWhen", "fileReservedTime", "diskMaxUsedSpaceRatio", "diskSpaceCleanForciblyRatio", "diskSpaceWarningLevelRatio"}
+// limitsOf are the store's limits that may change while the broker runs.
+func limitsOf(c *conf.Store) store.Limits {
+	ratio := func(percent int) float64 { return float64(percent) / 100 }
+	return store.Limits{MaxMessageSize: c.MaxMessageSize, FileReservedTime: time.Duration(c.FileReservedTime) * time.Hour, DeleteWhen: c.DeleteWhen,
+		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
+		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable}
+}
 
-// checkAtStart refuses changes that would be taken and saved, but have no effect while the broker runs.
-func (b *Broker) checkAtStart(body []byte) error {
+// checkLimits refuses values that the store would not take, before they are saved.
+func checkLimits(body []byte) error {
 	entries, err := conf.ParseText(body)
 	if err != nil {
 		return nil // Update says so
 	}
+	var l store.Limits
 	for _, e := range entries {
-		if slices.Contains(atStart, e.Key) {
-			return refuse(protocol.RespNoPermission, "%s takes effect at start only: set it in the configuration file and restart", e.Key)
+		value := strings.TrimSpace(e.Value)
+		n, _ := strconv.Atoi(value) // Update refuses what is no number
+		switch e.Key {
+		case "deleteWhen":
+			l.DeleteWhen = cmp.Or(value, "none")
+		case "maxMessageSize":
+			l.MaxMessageSize = cmp.Or(n, -1)
+		case "fileReservedTime":
+			l.FileReservedTime = time.Duration(n) * time.Hour
 		}
-		if n, err := strconv.Atoi(strings.TrimSpace(e.Value)); e.Key == "maxMessageSize" && err == nil && n > b.o.Store.MaxMessageSize {
-			return refuse(protocol.RespNoPermission, "maxMessageSize can be raised above %d at start only: set it in the configuration file and restart", b.o.Store.MaxMessageSize)
-		}
+	}
+	if err := l.Check(); err != nil {
+		return refuse(protocol.RespInvalidParameter, "%v", err)
 	}
 	return nil
 }
@@ -88,7 +105,7 @@ func (b *Broker) updateConfig(c *call, _ *none) (*remoting.Reply, error) {
 	if len(c.req.Body) == 0 {
 		return ok()
 	}
-	if err := b.checkAtStart(c.req.Body); err != nil {
+	if err := checkLimits(c.req.Body); err != nil {
 		return nil, err
 	}
 	changes, err := b.admin.config.Update(c.req.Body)
@@ -108,8 +125,8 @@ func configRefusal(err error) error {
 	if !errors.As(err, &u) {
 		return refuse(protocol.RespSystemError, "%v", err)
 	}
-	if slices.ContainsFunc(u.Refused, func(r conf.Refusal) bool { return r.BlackListed || strings.Contains(r.Reason, "changed remotely") }) {
-		return refuse(protocol.RespNoPermission, "%v", u)
+	if u.BlackListed() || slices.ContainsFunc(u.Refused, func(r conf.Refusal) bool { return strings.Contains(r.Reason, "changed remotely") }) {
+		return refuse(protocol.RespNoPermission, "%s", u.Remark())
 	}
 	return refuse(protocol.RespInvalidParameter, "%v", u)
 }

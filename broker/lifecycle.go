@@ -228,11 +228,12 @@ func (b *Broker) makeServer() error {
 	if err != nil {
 		return err
 	}
-	c := &b.o.Server
-	b.server, err = remoting.NewServer(remoting.ServerOptions{
-		Common: remoting.Common{Clock: b.clk, Logger: b.log, SndBuf: c.ServerSocketSndBufSize, RcvBuf: c.ServerSocketRcvBufSize,
-			Limits: remoting.Limits{IdleTimeout: time.Duration(c.ServerChannelMaxIdleTimeSeconds) * time.Second}},
-		BindAddress: c.BindAddress, Port: c.ListenPort, FastPort: true, SelfSigned: true}, b.mux)
+	o, err := remoting.ServerOptionsFrom(b.o.Server)
+	if err != nil {
+		return err
+	}
+	o.Clock, o.Logger, o.FastPort = b.clk, b.log, true
+	b.server, err = remoting.NewServer(o, b.mux)
 	return err
 }
 

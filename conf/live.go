@@ -42,13 +42,26 @@ type UpdateError struct{ Refused []Refusal }
 // BlackListRemark is RocketMQ's answer to an update of a black-listed key.
 const BlackListRemark = "Can not update config in black list."
 
+// Remark is what the peer is told: Error, but of black-listed keys exactly RocketMQ's sentence, which scripts look for.
+func (e *UpdateError) Remark() string {
+	if e.BlackListed() {
+		return BlackListRemark
+	}
+	return e.Error()
+}
+
+// BlackListed says that a key of the request is in configBlackList.
+func (e *UpdateError) BlackListed() bool {
+	return slices.ContainsFunc(e.Refused, func(r Refusal) bool { return r.BlackListed })
+}
+
 func (e *UpdateError) Error() string {
 	var parts []string
 	for _, r := range e.Refused {
 		parts = append(parts, r.Key+": "+r.Reason)
 	}
 	text := strings.Join(parts, "; ")
-	if slices.ContainsFunc(e.Refused, func(r Refusal) bool { return r.BlackListed }) {
+	if e.BlackListed() {
 		return BlackListRemark + " " + text
 	}
 	return text

@@ -17,7 +17,7 @@ type Store struct {
 	// DiskSpaceCleanForciblyRatio: Delete files at once above this disk use Unit: %.
 	DiskSpaceCleanForciblyRatio int `conf:"diskSpaceCleanForciblyRatio" default:"85" clamp:"30..85" live:"true"`
 	// CleanFileForciblyEnable: Above that, delete files even before they are expired.
-	CleanFileForciblyEnable bool `conf:"cleanFileForciblyEnable" default:"true"`
+	CleanFileForciblyEnable bool `conf:"cleanFileForciblyEnable" default:"true" live:"true"`
 	// DeleteWhen: Hours of the day at which expired files are deleted, for example 04 or 04;16. Unit: hour;hour.
 	DeleteWhen string `conf:"deleteWhen" default:"04" live:"true" important:"true"`
 	// DiskMaxUsedSpaceRatio: Start deleting expired files above this disk use Unit: %.

@@ -76,7 +76,7 @@ func (s *Server) updateConfig(c remoting.Conn, req *protocol.Command) (*remoting
 	var ue *conf.UpdateError
 	if errors.As(err, &ue) {
 		s.o.Log.Warnf("%v may not update the configuration: %v", c.RemoteAddr(), err)
-		return nil, &refused{protocol.RespNoPermission, err.Error()}
+		return nil, &refused{protocol.RespNoPermission, ue.Remark()}
 	}
 	if err != nil {
 		return nil, err

@@ -57,7 +57,10 @@ func (s *Store) SetLimits(l Limits) error {
 		schedule, _ = parseHours(l.DeleteWhen) // checked
 	}
 	s.limits.Store(&limits{l, schedule})
-	s.clean.kick()
+	if !s.state.closed.Load() {
+		s.checkDisk()
+		s.clean.kick()
+	}
 	return nil
 }
 
