@@ -220,7 +220,7 @@ type rig struct {
 	progress *fakeProgress
 	saved    map[fakeQueue]int64   // what is on disk of progress
 	flushed  atomic.Pointer[int64] // nil: everything
-	ids      int
+	ids      atomic.Int64
 
 	askMu sync.Mutex
 	asks  []asked
@@ -253,7 +253,7 @@ func (r *rig) start() {
 			defer r.askMu.Unlock()
 			r.asks = append(r.asks, asked{string(h.Body), protocol.ParseProperties(h.Again)[protocol.PropertyTransactionCheckTimes], at})
 		},
-		UniqID: func() string { r.ids++; return "OP" + strconv.Itoa(r.ids) }, Host: func() netip.AddrPort { return host }})
+		UniqID: func() string { return "OP" + strconv.FormatInt(r.ids.Add(1), 10) }, Host: func() netip.AddrPort { return host }})
 	r.mu.Lock()
 	r.notify = r.s.Notify
 	r.mu.Unlock()

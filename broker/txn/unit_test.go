@@ -165,7 +165,6 @@ func TestTooLongToPutBack(t *testing.T) {
 	if room := protocol.MaxPropertiesLength - len(h.Properties); room < 0 || room > 50 {
 		t.Fatal("room for", room)
 	}
-	r.set.MaxChecks = 3
 	r.advance(6 * time.Second)
 	for range 5 {
 		r.advance(30 * time.Second)
