@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store/consumequeue"
 	"github.com/seedmq/seedmq/store/index"
 )
@@ -324,7 +325,18 @@ func (d *dispatcher) applyQueue(q *queue, entries []dispatchEntry, first int32) 
 	if err := d.s.appendUnits(q, entries[first].queueOffset, d.round.units); err != nil {
 		return fmt.Errorf("queue %s/%d: %w", q.topic, q.id, err)
 	}
+	if q.topic == protocol.TopicSchedule {
+		d.writeDue(q)
+	}
 	return nil
+}
+
+// writeDue writes the units of delayed messages at once: Java 4.9, when it makes them again from the log after a kill of
+// ours, has not read its delay levels yet and takes one second for all of them.
+func (d *dispatcher) writeDue(q *queue) {
+	if cq := q.cq.Load(); cq != nil {
+		_ = cq.Write() // a unit that cannot be written now is kept for the next flush, which tells
+	}
 }
 
 func (d *dispatcher) applyIndex(entries []dispatchEntry, hashes []int32) error {

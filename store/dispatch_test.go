@@ -7,7 +7,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
+	"github.com/seedmq/seedmq/store/consumequeue"
 	"github.com/seedmq/seedmq/store/fs"
 )
 
@@ -153,5 +155,24 @@ func TestHotOnly(t *testing.T) {
 	q.HotOnly = false
 	if got, _ := e.get(q); len(got) != 2 {
 		t.Fatalf("cold, waiting: %v", got)
+	}
+}
+
+// Units of delayed messages survive a killed process without waiting for a flush.
+func TestDelayedUnitsAreWrittenAtOnce(t *testing.T) {
+	e := newEnv(t, nil)
+	m := msg(protocol.TopicSchedule, 2, "later")
+	m.DelayLevel, m.DelayMs = 3, 10_000
+	r := e.send(m, msg("T", 0, "now"))
+	if _, max, _ := e.s.QueueRange(protocol.TopicSchedule, 2); max != 1 {
+		t.Fatal("not dispatched")
+	}
+	b, err := fs.ReadFile(e.mem, "/s/consumequeue/SCHEDULE_TOPIC_XXXX/2/00000000000000000000")
+	if err != nil || len(b) != 200 {
+		t.Fatal(len(b), err)
+	}
+	u := consumequeue.Decode(b)
+	if u.PhysicalOffset != r[0].PhysicalOffset || u.TagsCode != now.UnixMilli()+10_000 {
+		t.Errorf("the file says %+v of %+v", u, r[0])
 	}
 }

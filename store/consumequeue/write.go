@@ -13,6 +13,9 @@ import (
 // writeBuffers hold what is being written, so that no lock that readers take is held during a write.
 var writeBuffers = sync.Pool{New: func() any { return new([ringMax * UnitSize]byte) }}
 
+// Write writes the units that only memory has to the files, without a sync: they survive a killed process then.
+func (q *Queue) Write() error { return q.writeOut() }
+
 // writeOut writes to the files what only the ring has.
 func (q *Queue) writeOut() error {
 	q.ioMu.Lock()

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -74,11 +75,22 @@ func (w *wire) read() (*protocol.Command, error) {
 	return reply, protocol.DecodeFrame(frame, reply)
 }
 
+// refused is a broker's answer that is not success.
+type refused struct {
+	request protocol.RequestCode
+	code    protocol.ResponseCode
+	remark  string
+}
+
+func (e *refused) Error() string {
+	return fmt.Sprintf("request %d: code %d: %s", e.request, e.code, e.remark)
+}
+
 // success is ask that takes no other answer.
 func (w *wire) success(code protocol.RequestCode, h protocol.HeaderEncoder, body []byte) (*protocol.Command, error) {
 	reply, err := w.ask(code, h, body)
 	if err == nil && protocol.ResponseCode(reply.Code) != protocol.RespSuccess {
-		err = fmt.Errorf("request %d: code %d: %s", code, reply.Code, reply.Remark)
+		err = &refused{code, protocol.ResponseCode(reply.Code), reply.Remark}
 	}
 	return reply, err
 }
@@ -210,7 +222,7 @@ func (w *wire) table(t testing.TB, code protocol.RequestCode, v any) {
 }
 
 // sendLoop sends on a connection of its own until ctx ends or the broker is gone, and tells of each message before and
-// after.
+// after. An Apache broker that is busy, as it is when it has just been started, is asked again with the next message.
 func sendLoop(ctx context.Context, addr string, next func() (topic string, queue int32, body string, props protocol.Properties), acked func(*protocol.SendMessageResponseHeader)) error {
 	w, err := dialWire(addr)
 	if err != nil {
@@ -220,6 +232,10 @@ func sendLoop(ctx context.Context, addr string, next func() (topic string, queue
 	for ctx.Err() == nil {
 		topic, queue, body, props := next()
 		h, err := w.send(topic, queue, body, props)
+		var no *refused
+		if errors.As(err, &no) && no.code == protocol.RespSystemBusy {
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -10,7 +10,7 @@ import (
 // quietLogback is what a broker of 4.9 wants to find; it logs to standard output.
 const quietLogback = `<configuration>
   <appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%d{HH:mm:ss.SSS} %-5level %logger{10} %msg%n</pattern></encoder></appender>
-  <root level="INFO"><appender-ref ref="out"/></root>
+  <root level="WARN"><appender-ref ref="out"/></root>
 </configuration>
 `
 
