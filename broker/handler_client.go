@@ -77,6 +77,7 @@ func (b *Broker) heartbeatConsumer(me clients.Member, d *protocol.ConsumerData, 
 	if _, err := b.ensureRetryTopic(g); err != nil {
 		return false, err
 	}
+	b.warmFilters(d.SubscriptionDataSet)
 	_, known = b.clients.RegisterConsumer(me, d, hb)
 	if !hb.WithoutSub {
 		b.registerFilters(me.ClientID, g.Name(), d.SubscriptionDataSet)

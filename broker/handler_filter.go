@@ -7,6 +7,8 @@ package broker
 // refused expression is told with the place of the mistake, also where Java only says that it may be wrong.
 
 import (
+	"encoding/json"
+
 	"github.com/seedmq/seedmq/broker/clients"
 	"github.com/seedmq/seedmq/broker/filter"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -28,6 +30,28 @@ func (b *Broker) registerFilters(clientID, group string, subs []protocol.Subscri
 		}
 		b.filterData.Register(group, s)
 	}
+}
+
+// warmFilters compiles the filters of a heartbeat, so that the registry of clients finds them in the cache while it is locked.
+func (b *Broker) warmFilters(subs []protocol.SubscriptionData) {
+	for i := range subs {
+		if s := &subs[i]; !filter.IsTag(s.ExpressionType) {
+			_, _ = b.filters.Compile(s.SubString, s.ExpressionType) // registerFilters sees the error
+		}
+	}
+}
+
+// filterText shows what a group filters a topic by: "null" for tags, as Java's.
+func (b *Broker) filterText(topic, group string) string {
+	d, ok := b.filterData.Get(topic, group)
+	if !ok {
+		return "null"
+	}
+	text, err := json.MarshalIndent(&d, "", "\t")
+	if err != nil {
+		return "null"
+	}
+	return string(text)
 }
 
 // sweepFilters notes which filters nobody wants any more.

@@ -109,7 +109,7 @@ func (b *Broker) queryQueue(_ *call, h *protocol.QueryConsumeQueueRequestHeader)
 	body := protocol.QueryConsumeQueueResponseBody{MaxQueueIndex: end, MinQueueIndex: begin, QueueData: []protocol.ConsumeQueueData{}}
 	if h.ConsumerGroup != "" {
 		if s, _, _ := b.clients.Lookup(h.ConsumerGroup, h.Topic, 0); s != nil {
-			body.SubscriptionData, body.FilterData = &s.Data, "null" // there is filter data for SQL only
+			body.SubscriptionData, body.FilterData = &s.Data, b.filterText(h.Topic, h.ConsumerGroup)
 		} else {
 			body.FilterData = clip(h.ConsumerGroup) + "@" + clip(h.Topic) + " is not online!"
 		}

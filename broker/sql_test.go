@@ -48,6 +48,10 @@ func TestSQLFilter(t *testing.T) {
 			t.Errorf("request %d: %d messages", code, len(ms))
 		}
 	}
+	r := c.Must(protocol.ReqQueryConsumeQueue, &protocol.QueryConsumeQueueRequestHeader{Topic: "T", ConsumerGroup: "g"}, nil, nil)
+	if text := string(r.Body); !strings.Contains(text, `a > 5 AND TAGS = 't1'`) || !strings.Contains(text, "bloomFilterData") {
+		t.Errorf("queryCq: %s", text)
+	}
 	if got := pull(t, c, inlinePull("T", "b IS NOT NULL", 0)); got.code != protocol.RespPullRetryImmediately || got.next != 10 {
 		t.Errorf("nothing matches: %v", got)
 	}
