@@ -131,7 +131,7 @@ func (b *Broker) makeTables() {
 	b.offsets = offset.New(offset.Options{FS: disk, Path: b.config("consumerOffset.json"), Clock: b.clk, Log: b.log})
 	b.filters = filter.NewCompiler()
 	b.filterData = filterdata.New(filterdata.Options{FS: disk, Path: b.config("consumerFilter.json"), Clock: b.clk, Log: b.log})
-	b.clients = clients.New(clients.Options{Timeout: time.Duration(c.ChannelExpiredTimeout) * time.Millisecond,
+	b.clients = clients.New(clients.Options{Timeout: clock.Span(c.ChannelExpiredTimeout, time.Millisecond),
 		Notify: b.notifyEnabled, Compile: b.filters.Compile, Conflict: b.conflicts, Clock: b.clk, Log: b.log})
 	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})

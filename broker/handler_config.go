@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/conf"
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
@@ -70,7 +71,7 @@ func (b *Broker) applyToTables(old, now *conf.Broker) error {
 // limitsOf are the store's limits that may change while the broker runs.
 func limitsOf(c *conf.Store) store.Limits {
 	ratio := func(percent int) float64 { return float64(percent) / 100 }
-	return store.Limits{MaxMessageSize: c.MaxMessageSize, FileReservedTime: time.Duration(c.FileReservedTime) * time.Hour, DeleteWhen: c.DeleteWhen,
+	return store.Limits{MaxMessageSize: c.MaxMessageSize, FileReservedTime: clock.Span(c.FileReservedTime, time.Hour), DeleteWhen: c.DeleteWhen,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
 		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable}
 }
@@ -91,7 +92,7 @@ func checkLimits(body []byte) error {
 		case "maxMessageSize":
 			l.MaxMessageSize = cmp.Or(n, -1)
 		case "fileReservedTime":
-			l.FileReservedTime = time.Duration(n) * time.Hour
+			l.FileReservedTime = clock.Span(n, time.Hour)
 		}
 	}
 	if err := l.Check(); err != nil {

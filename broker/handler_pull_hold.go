@@ -23,7 +23,7 @@ func (p *puller) hold(q *pull) bool {
 		h.pull.until = clock.Millis(p.b.clk) + q.suspendMs
 	}
 	h.Held = longpoll.Held{Topic: q.topic.Name(), QueueID: q.queueID, Offset: q.offset, Filter: q.filter,
-		Timeout: time.Duration(q.suspendMs) * time.Millisecond, Resume: h.resume}
+		Timeout: clock.Span(q.suspendMs, time.Millisecond), Resume: h.resume}
 	h.pull.suspendMs = 0 // the second pass is not held, but see resume
 	return p.b.held.Hold(&h.Held, func() int64 {
 		_, end, _ := p.b.store.QueueRange(h.Topic, h.QueueID)

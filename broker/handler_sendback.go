@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/seedmq/seedmq/broker/group"
 	"github.com/seedmq/seedmq/broker/topic"
@@ -184,7 +183,7 @@ func (b *Broker) retryLevel(g *group.Entry, tries int32) int32 {
 		return firstRetryLevel + tries
 	}
 	for level := int32(1); level < b.levels.Max(); level++ {
-		if b.levels.Delay(level) >= time.Duration(ms)*time.Millisecond {
+		if b.levels.Delay(level).Milliseconds() >= ms {
 			return level
 		}
 	}

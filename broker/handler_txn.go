@@ -18,6 +18,7 @@ import (
 
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/txn"
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
@@ -51,9 +52,9 @@ func (b *Broker) makeTxn() {
 
 func (b *Broker) txnSettings() txn.Settings {
 	s := b.settings()
-	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	ms := func(n int64) time.Duration { return clock.Span(n, time.Millisecond) }
 	return txn.Settings{Timeout: ms(s.TransactionTimeOut), Interval: ms(s.TransactionCheckInterval), MaxChecks: s.TransactionCheckMax,
-		Reserved: time.Duration(s.Store.FileReservedTime) * time.Hour, OpSize: s.TransactionOpMsgMaxSize}
+		Reserved: clock.Span(s.Store.FileReservedTime, time.Hour), OpSize: s.TransactionOpMsgMaxSize}
 }
 
 // txnProgress keeps the progress of transactions where Java keeps it.

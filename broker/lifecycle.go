@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/broker/delay"
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/store"
 	"github.com/seedmq/seedmq/store/configfile"
@@ -82,7 +83,7 @@ func (b *Broker) startParts() error {
 }
 
 func (b *Broker) startJobs() error {
-	save := time.Duration(max(100, b.o.Broker.FlushConsumerOffsetInterval)) * time.Millisecond
+	save := clock.Span(max(100, b.o.Broker.FlushConsumerOffsetInterval), time.Millisecond)
 	return errors.Join(
 		b.job("save-tables", save, b.saveTables),
 		b.job("expire", expirePeriod, func() {
@@ -153,12 +154,12 @@ func (b *Broker) close(ctx context.Context) error {
 func (b *Broker) openStore() error {
 	c := &b.o.Store
 	ratio := func(percent int) float64 { return float64(percent) / 100 }
-	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	ms := func(n int) time.Duration { return clock.Span(n, time.Millisecond) }
 	s, err := store.Open(store.Options{
 		Root: c.StorePathRootDir, CommitLogDir: c.StorePathCommitLog, CommitLogFileSize: int64(c.MappedFileSizeCommitLog),
 		QueueFileUnits: c.MappedFileSizeConsumeQueue / queueUnitSize, MaxMessageSize: c.MaxMessageSize,
 		SyncFlush: c.FlushDiskType == "SYNC_FLUSH", SyncFlushTimeout: ms(c.SyncFlushTimeout), FlushInterval: ms(c.FlushIntervalCommitLog),
-		FileReservedTime: time.Duration(c.FileReservedTime) * time.Hour, DeleteWhen: c.DeleteWhen,
+		FileReservedTime: clock.Span(c.FileReservedTime, time.Hour), DeleteWhen: c.DeleteWhen,
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
 		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable, CheckCRCOnRecover: c.CheckCRCOnRecover, DelayLevels: b.levels.All(),
@@ -241,7 +242,7 @@ func (b *Broker) makeServer() error {
 func (b *Broker) makeDelay() {
 	b.delay = delay.New(delay.Options{Levels: b.levels, Source: b.store, Sink: delay.NewStoreSink(b.store), FS: b.o.FS,
 		Path: b.config("delayOffset.json"), Clock: b.clk, Log: b.log,
-		PersistEvery: time.Duration(b.o.Store.FlushDelayOffsetInterval) * time.Millisecond,
+		PersistEvery: clock.Span(b.o.Store.FlushDelayOffsetInterval, time.Millisecond),
 		Flushed:      func() int64 { return b.store.Status().FlushedPhys },
 		Route:        b.queueNow,
 		Delivered: func(m *store.Message) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/namesrv/route"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -33,7 +34,7 @@ func (s *Server) registerBroker(c remoting.Conn, req *protocol.Command) (*remoti
 	w := &body.TopicConfigSerializeWrapper
 	res := s.table.Register(&route.Registration{
 		Identity: identity(h.ClusterName, h.BrokerName, h.BrokerAddr, h.BrokerID), Session: sessionOf(c),
-		HAAddr: strings.Clone(h.HaServerAddr), Zone: zone(req), Timeout: time.Duration(h.HeartbeatTimeoutMillis.Or(0)) * time.Millisecond,
+		HAAddr: strings.Clone(h.HaServerAddr), Zone: zone(req), Timeout: clock.Span(h.HeartbeatTimeoutMillis.Or(0), time.Millisecond),
 		ActingMaster: h.EnableActingMaster, Version: w.DataVersion, Topics: byName(w.TopicConfigTable), Mappings: w.TopicQueueMappingInfoMap,
 		Filters: body.FilterServerList})
 	if res.Verdict == route.Incomplete {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
@@ -23,7 +24,7 @@ func (s *Server) getRoute(_ remoting.Conn, req *protocol.Command) (*remoting.Rep
 	if err := h.DecodeExt(req.Ext); err != nil {
 		return nil, err
 	}
-	if c := &s.live.Get().Namesrv; c.NeedWaitForService && s.o.Clock.Now().Sub(s.started) < time.Duration(c.WaitSecondsForService)*time.Second {
+	if c := &s.live.Get().Namesrv; c.NeedWaitForService && s.o.Clock.Now().Sub(s.started) < clock.Span(c.WaitSecondsForService, time.Second) {
 		return nil, &refused{protocol.RespSystemError, "name server not ready"}
 	}
 	zone := ""

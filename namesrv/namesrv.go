@@ -156,7 +156,7 @@ func (s *Server) Close(ctx context.Context) error {
 
 // expireLoop drops brokers that fell silent, and their connections.
 func (s *Server) expireLoop(ctx context.Context) {
-	period := time.Duration(max(s.live.Get().Namesrv.ScanNotActiveBrokerInterval, 100)) * time.Millisecond
+	period := clock.Span(max(s.live.Get().Namesrv.ScanNotActiveBrokerInterval, 100), time.Millisecond)
 	t := s.o.Clock.NewTimer(period)
 	defer t.Stop()
 	for {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/conf"
+	"github.com/seedmq/seedmq/conf/clock"
 )
 
 // ServerOptionsFrom turns a server's configuration into options, and reads the certificate files that it names. The caller adds
@@ -16,7 +17,7 @@ func ServerOptionsFrom(c conf.Server) (ServerOptions, error) {
 	o := ServerOptions{BindAddress: c.BindAddress, Port: c.ListenPort, SelfSigned: c.TLSTestMode}
 	o.SndBuf, o.RcvBuf = c.ServerSocketSndBufSize, c.ServerSocketRcvBufSize
 	o.Limits.MaxFrame = c.FrameMaxLength
-	o.Limits.IdleTimeout = time.Duration(c.ServerChannelMaxIdleTimeSeconds) * time.Second
+	o.Limits.IdleTimeout = clock.Span(c.ServerChannelMaxIdleTimeSeconds, time.Second)
 	switch c.TLSServerMode {
 	case "disabled":
 		o.TLSMode = TLSDisabled

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
 )
@@ -130,5 +131,5 @@ func (s *Service) ownDelay(u *store.QueueUnit) (time.Duration, bool) {
 	if _, err := protocol.DecodeMessage(rec, &v); err != nil {
 		return 0, false
 	}
-	return time.Duration(max(u.TagsCode-v.StoreTimestamp, 0)) * time.Millisecond, true
+	return clock.Span(max(u.TagsCode-v.StoreTimestamp, 0), time.Millisecond), true
 }

@@ -17,6 +17,9 @@ const DefaultLevels = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2
 // maxLevels bounds the table: each level is a queue of the schedule topic.
 const maxLevels = 1024
 
+// maxDelay is the longest delay of a level.
+const maxDelay = 100 * 365 * 24 * time.Hour
+
 // Levels is the table of delay levels. Level 1 is the first; level 0 means no delay.
 type Levels struct{ delays []time.Duration }
 
@@ -49,6 +52,9 @@ func parseDelay(word string) (time.Duration, error) {
 	n, err := strconv.ParseInt(word[:len(word)-1], 10, 32)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("%q is not a number with a unit", word)
+	}
+	if n > int64(maxDelay/unit) {
+		return 0, fmt.Errorf("%q is too long, the most is %dd", word, maxDelay/units['d'])
 	}
 	return time.Duration(n) * unit, nil
 }

@@ -35,7 +35,7 @@ func TestParseLevels(t *testing.T) {
 }
 
 func FuzzParseLevels(f *testing.F) {
-	for _, s := range []string{DefaultLevels, "", "1s", "9999999999d", "1s 1", "\x00s"} {
+	for _, s := range []string{DefaultLevels, "", "1s", "9999999999d", "1s 1", "\x00s", "107000d", "2147483647h"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -44,6 +44,18 @@ func FuzzParseLevels(f *testing.F) {
 			t.Fatal(l)
 		}
 	})
+}
+
+// A delay that does not fit into a time is refused, and does not turn negative.
+func TestLongDelays(t *testing.T) {
+	if l, err := ParseLevels("36500d 876000h"); err != nil || l.Delay(1) != maxDelay || l.Delay(2) != maxDelay {
+		t.Error(l, err)
+	}
+	for _, text := range []string{"107000d", "2147483647h", "36501d"} {
+		if l, err := ParseLevels("1s " + text); err == nil || !strings.Contains(err.Error(), `level 2: "`+text+`" is too long, the most is 36500d`) {
+			t.Error(l, err)
+		}
+	}
 }
 
 func TestDivert(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
 	"github.com/seedmq/seedmq/store/checkpoint"
@@ -225,7 +226,7 @@ func delayOf(o Options, l *Layout, r *logReader, q QueueFiles) (time.Duration, e
 			return 0, err
 		}
 		if err == nil && v.Topic == q.Topic && v.QueueOffset == n {
-			return time.Duration(u.TagsCode-v.StoreTimestamp) * time.Millisecond, nil
+			return clock.Span(u.TagsCode-v.StoreTimestamp, time.Millisecond), nil
 		}
 	}
 	return 0, nil
