@@ -38,7 +38,7 @@ func (c *countingConn) Reply(req *protocol.Command, r *remoting.Reply) {
 func startQuiet(t testing.TB, edit ...func(*Options)) *Broker {
 	t.Helper()
 	dir := t.TempDir()
-	p := conf.DefaultBrokerProcess(conf.Env{CPUs: 2, Home: dir})
+	p := conf.DefaultBrokerProcess(conf.Env{Home: dir})
 	p.Store.StorePathRootDir, p.Store.StorePathCommitLog = dir, ""
 	p.Store.MaxHashSlotNum, p.Store.MaxIndexNum = 1000, 4000
 	p.Broker.NamesrvAddr, p.Broker.BrokerName = "", "quiet"

@@ -10,7 +10,6 @@ type Env struct {
 	Home     string // home directory; "" stands for the working directory
 	Hostname string // default of brokerName; "" stands for DEFAULT_BROKER
 	IP       string // first usable local address; "" stands for 127.0.0.1
-	CPUs     int    // processors; no default depends on them at present
 	Namesrv  string // NAMESRV_ADDR
 	Port     int    // default of listenPort
 }

@@ -31,7 +31,7 @@ type Broker struct {
 
 // Options are those of a small broker in dir, listening on a free port of the loopback.
 func Options(dir string) broker.Options {
-	p := conf.DefaultBrokerProcess(conf.Env{CPUs: 2, Home: dir})
+	p := conf.DefaultBrokerProcess(conf.Env{Home: dir})
 	p.Store.StorePathRootDir = dir
 	p.Store.StorePathCommitLog = ""
 	p.Store.MappedFileSizeCommitLog = 16 << 20

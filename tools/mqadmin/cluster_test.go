@@ -31,7 +31,7 @@ type cluster struct {
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, work: t.TempDir(), tmp: t.TempDir()}
-	p := conf.DefaultNamesrvProcess(conf.Env{CPUs: 2, Home: t.TempDir()})
+	p := conf.DefaultNamesrvProcess(conf.Env{Home: t.TempDir()})
 	ns, err := namesrv.New(namesrv.Options{Conf: p.Namesrv, Server: p.Server, ListenAddr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
