@@ -22,6 +22,7 @@ func commands() []*command {
 		printCommands(),
 		queueCommands(),
 		sendCommands(),
+		transactionCommands(),
 	)
 }
 
