@@ -41,6 +41,7 @@ func (s *Store) Append(b *Batch) error {
 	s.putTimes.Add(int64(len(b.entries)))
 	s.putBytes.Add(int64(len(b.buf)))
 	s.flush.appended(b.end)
+	s.forget.appended(b.end)
 	if !s.o.SyncFlush {
 		s.confirm.advance(b.end)
 		s.dispatch.kick()

@@ -62,6 +62,11 @@ type Options struct {
 	// MapBytes bounds the memory mappings; default 256 MiB.
 	MapBytes int64
 
+	// KeepBytes is how much of the log's end stays in memory while the log grows: what is further back is given back to
+	// the system. Negative: never give back. Default: a quarter of the memory where free memory returns to the host of
+	// a virtual machine, and never elsewhere.
+	KeepBytes int64
+
 	hours bool // Schedule was made from DeleteWhen
 }
 
@@ -80,6 +85,7 @@ type Store struct {
 	state    writeState
 	confirm  confirmOffset
 	flush    flusher
+	forget   forgetter
 	dispatch dispatcher
 	room     room
 	clean    cleaner
@@ -125,6 +131,7 @@ func newStore(o Options) *Store {
 	s.flush.s, s.flush.wake = s, make(chan struct{}, 1)
 	s.dispatch.s, s.dispatch.wake, s.dispatch.scan.l = s, make(chan struct{}, 1), &s.log
 	s.limits.Store(limitsOf(&s.o))
+	s.forget.init(s)
 	s.clean.init(s)
 	s.jan.s = s
 	return s
@@ -137,6 +144,10 @@ func (s *Store) start() error {
 	}
 	if !s.o.NoPrepare {
 		parts["store prepare"] = s.prepare
+	}
+	if s.o.KeepBytes > 0 {
+		s.forget.began(s.log.end.Load())
+		parts["store forget"] = s.forget.run
 	}
 	for name, fn := range parts {
 		if err := s.group.Go(name, fn); err != nil {

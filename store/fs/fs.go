@@ -106,6 +106,12 @@ type Allocator interface {
 	Allocate(off, n int64) error
 }
 
+// Forgetter is implemented by files whose copy in memory can be given back.
+type Forgetter interface {
+	// Forget lets go of what memory holds of a range that has been written out. The range reads from disk afterwards.
+	Forget(off, n int64) error
+}
+
 // ReadFile reads a whole file.
 func ReadFile(f FS, name string) ([]byte, error) {
 	file, err := f.Open(name)

@@ -54,6 +54,18 @@ func (f *osFile) Allocate(off, n int64) error {
 	return nil
 }
 
+// Forget is posix_fadvise(DONTNEED).
+func (f *osFile) Forget(off, n int64) error {
+	return unix.Fadvise(int(f.Fd()), off, n, unix.FADV_DONTNEED)
+}
+
+// FreeMemoryIsReturned says that this is a virtual machine that gives free memory back to its host (free page
+// reporting): taking memory that was never used, or not lately, then costs ten times what reusing some costs.
+func FreeMemoryIsReturned() bool {
+	_, err := os.Stat("/sys/module/page_reporting/parameters/page_reporting_order")
+	return err == nil
+}
+
 // PhysicalMemory is the size of the machine's memory in bytes.
 func PhysicalMemory() int64 {
 	var s unix.Sysinfo_t

@@ -145,7 +145,7 @@ func TestFillKeepsOffTheWriter(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for {
-				n, err := f.Fill(1 << 20)
+				n, err := f.Fill(1<<20, true)
 				if err != nil {
 					t.Error(err)
 				}
@@ -168,6 +168,63 @@ func TestFillKeepsOffTheWriter(t *testing.T) {
 		}
 		if f.Filled() != o.Size {
 			t.Fatalf("filled to %d", f.Filled())
+		}
+	})
+}
+
+func TestAllocatedOnly(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		f := create(t, o)
+		f.StartFill(1000)
+		for {
+			n, err := f.Fill(1<<20, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				break
+			}
+		}
+		if f.Filled() != o.Size {
+			t.Fatalf("prepared up to %d of %d", f.Filled(), o.Size)
+		}
+		got := make([]byte, 4096)
+		if err := f.ReadAt(got, o.Size-4096); err != nil || !bytes.Equal(got, make([]byte, 4096)) {
+			t.Fatalf("prepared space does not read as zeros: %v", err)
+		}
+	})
+}
+
+func TestForget(t *testing.T) {
+	each(t, func(t *testing.T, o Options) {
+		f := create(t, o)
+		want := pattern(3*windowSize, 3)
+		if _, err := f.WriteAt(want, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(want))
+		if err := f.ReadHot(got, 0); err != nil {
+			t.Fatal(err)
+		}
+		before := int64(0)
+		if o.Pool != nil {
+			before = o.Pool.Mapped()
+		}
+		f.Forget(windowSize, windowSize)
+		if o.Pool != nil && before > 0 {
+			if f.windows[1].Load() != nil {
+				t.Error("the forgotten range is still mapped")
+			}
+			if m := o.Pool.Mapped(); m > before-windowSize {
+				t.Errorf("%d bytes mapped, %d before", m, before)
+			}
+		}
+		clear(got)
+		if err := f.ReadHot(got, 0); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("what was forgotten does not read back: %v", err)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/edsrzf/mmap-go"
+
+	"github.com/seedmq/seedmq/store/fs"
 )
 
 const (
@@ -156,6 +158,35 @@ func (f *File) dropWindows() {
 	}
 	clear(p.mu.list[len(keep):])
 	p.mu.list = keep
+}
+
+// Forget gives back the memory of what was written to [off, off+n) and has reached the disk, mappings that lie in it
+// included. It is a hint: what cannot be given back stays.
+func (f *File) Forget(off, n int64) {
+	forgetter, ok := f.f.(fs.Forgetter)
+	if !ok {
+		return
+	}
+	for i := (off + windowSize - 1) / windowSize; (i+1)*windowSize <= off+n && i < int64(len(f.windows)); i++ {
+		f.pool.forget(f, int(i))
+	}
+	_ = forgetter.Forget(off, n)
+}
+
+// forget unmaps window idx of f.
+func (p *Pool) forget(f *File, idx int) {
+	if f.windows[idx].Load() == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, w := range p.mu.list {
+		if w.f == f && w.idx == idx {
+			w.drop()
+			p.mu.list = append(p.mu.list[:i], p.mu.list[i+1:]...)
+			return
+		}
+	}
 }
 
 // ReadHot copies from the mapping what was written recently. It stops a scheduler thread if the bytes are not in memory.
