@@ -199,6 +199,13 @@ func (r *recovery) run() error {
 	if err := errors.Join(r.cutQueues(r.from), s.cq.CorrectMin(s.log.start())); err != nil {
 		return err
 	}
+	again, err := s.finishDeletions()
+	if err == nil && again < r.from {
+		err = errors.Join(r.startAt(again), r.cutQueues(r.from))
+	}
+	if err != nil {
+		return err
+	}
 	end, err := r.replay()
 	if err != nil {
 		return err
@@ -439,7 +446,7 @@ func (r *recovery) finish(end int64) error {
 	s.dispatch.pos.Store(end)
 	s.dispatch.gapEnd = end
 	s.dispatch.time.Store(r.lastTime)
-	if err := s.cq.CorrectMin(start); err != nil {
+	if err := errors.Join(s.cq.CorrectMin(start), s.dropped.cut(end)); err != nil {
 		return err
 	}
 	s.loadQueues()

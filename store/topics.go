@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"strings"
 	"sync"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/consumequeue"
 	"github.com/seedmq/seedmq/store/fs"
 )
 
@@ -16,8 +19,7 @@ import (
 func (s *Store) DeleteTopic(topic string) error {
 	var err error
 	ok := s.dispatch.do(func() {
-		end := s.retire(func(q *queue) bool { return q.topic == topic })
-		if err = s.dropped.add(topic, end); err == nil {
+		if err = s.retireTopic(topic); err == nil {
 			err = s.cq.DeleteTopic(topic)
 		}
 	})
@@ -27,16 +29,61 @@ func (s *Store) DeleteTopic(topic string) error {
 	return err
 }
 
-// retire takes queues out of the table, so that what is appended from now on goes to new ones, and returns the log's
-// end at that moment. It runs between two rounds of the dispatcher.
-func (s *Store) retire(which func(*queue) bool) (end int64) {
+// retireTopic remembers where the log is now, and takes the topic's queues out of the table, so that what is appended from
+// now on goes to new ones. On an error the queues are what they were. It runs between two rounds of the dispatcher.
+func (s *Store) retireTopic(topic string) error {
+	end, next := s.topicEnd(topic)
+	if err := s.dropped.add(topic, end); err != nil {
+		return err
+	}
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
-	for _, q := range s.queues.all(which) {
+	if end, again := s.topicEndLocked(topic); again != next {
+		// Messages came meanwhile: this time the appends must wait.
+		if err := s.dropped.add(topic, end); err != nil {
+			return err
+		}
+	}
+	for _, q := range s.queues.all(func(q *queue) bool { return q.topic == topic }) {
 		q.dead.Store(true)
 		s.queues.remove(q)
 	}
-	return s.log.end.Load()
+	return nil
+}
+
+// topicEnd is the log's end, and a number that every message of the topic changes.
+func (s *Store) topicEnd(topic string) (end, next int64) {
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	return s.topicEndLocked(topic)
+}
+
+func (s *Store) topicEndLocked(topic string) (end, next int64) {
+	for _, q := range s.queues.all(func(q *queue) bool { return q.topic == topic }) {
+		next += q.next
+	}
+	return s.log.end.Load(), next
+}
+
+// finishDeletions removes the queues of topics whose deletion was remembered and no more, and returns the log position from
+// which on messages of theirs count, the largest int64 if there are none.
+func (s *Store) finishDeletions() (from int64, err error) {
+	from = math.MaxInt64
+	for topic, at := range s.dropped.all() {
+		old := false
+		for _, cq := range s.cq.Queues(topic) {
+			var u [1]consumequeue.Unit
+			first, _ := cq.Range()
+			if n, _ := cq.Read(first, u[:]); n == 1 && u[0].PhysicalOffset < at {
+				old = true
+			}
+		}
+		if old {
+			s.o.Log.Warnf("finishing the deletion of topic %s, which was interrupted", topic)
+			from, err = min(from, at), errors.Join(err, s.cq.DeleteTopic(topic))
+		}
+	}
+	return from, err
 }
 
 // CleanExpiredQueues removes queues whose messages are all gone; keep protects topics.
@@ -123,9 +170,34 @@ func (d *droppedTopics) before(topic string) int64 {
 	return d.mu.at[topic]
 }
 
-func (d *droppedTopics) add(topic string, end int64) error {
+// all is a copy.
+func (d *droppedTopics) all() map[string]int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return maps.Clone(d.mu.at)
+}
+
+// cut is told of the log's end: where it has lost its last records, deletions behind it must not meet those that follow.
+func (d *droppedTopics) cut(end int64) error {
+	for topic, at := range d.all() {
+		if at > end {
+			if err := d.add(topic, end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *droppedTopics) add(topic string, end int64) (err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	was := d.mu.at[topic]
+	defer func() {
+		if err != nil {
+			d.mu.at[topic] = was
+		}
+	}()
 	d.mu.at[topic] = end
 	var b bytes.Buffer
 	start := d.s.log.start()

@@ -44,14 +44,21 @@ type Bench struct {
 	Tried []Sent // given to Append
 	Acked []Sent // safe, as the store said
 	// Hurt are bodies of messages whose records a test damaged: the format's checksum does not cover all of a record.
-	Hurt  map[string]bool
+	Hurt map[string]bool
+	// Refused, Gone and Unsure are numbers of messages that Append refused, whose topic was deleted, and whose topic may have
+	// been.
+	Refused, Gone, Unsure map[int]bool
+	// Expired is the log position below which files may be gone.
+	Expired int64
+
 	rng   *rand.Rand
 	batch *store.Batch
 }
 
 // New returns a bench with small files on an empty disk. Change Opt before Open.
 func New(seed uint64) *Bench {
-	b := &Bench{Clock: clock.NewFake(Start), rng: rand.New(rand.NewPCG(seed, 1))}
+	b := &Bench{Clock: clock.NewFake(Start), rng: rand.New(rand.NewPCG(seed, 1)),
+		Refused: map[int]bool{}, Gone: map[int]bool{}, Unsure: map[int]bool{}}
 	b.FS = fs.NewMem(b.Clock.Now)
 	b.Opt = store.Options{
 		Root: Root, CommitLogFileSize: 8 << 10, QueueFileUnits: 16, MaxMessageSize: 4 << 10,
@@ -158,6 +165,9 @@ func (b *Bench) Send() error {
 		}
 	}
 	if err := b.Store.Append(b.batch); err != nil {
+		for i := range count {
+			b.Refused[first+i] = true
+		}
 		return err
 	}
 	for i := range count {
@@ -188,6 +198,65 @@ func (b *Bench) Play(steps int) error {
 	return nil
 }
 
+// Live is Play with topics that are deleted and files that expire.
+func (b *Bench) Live(steps int) error {
+	for i := range steps {
+		if err := b.Play(1); err != nil {
+			return err
+		}
+		if i%4 == 3 {
+			b.Advance(1100 * time.Millisecond)
+		}
+		var err error
+		switch i {
+		case steps / 3:
+			err = b.DeleteTopic("T1")
+		case steps / 2:
+			err = b.Expire()
+		case steps * 2 / 3:
+			b.Advance(10 * time.Second)
+		case steps * 3 / 4:
+			err = b.DeleteTopic("T0")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DeleteTopic deletes a topic. On an error it may be gone or not.
+func (b *Bench) DeleteTopic(topic string) error {
+	for _, s := range b.Tried {
+		if s.Topic == topic {
+			b.Unsure[s.N] = true
+		}
+	}
+	if err := b.Store.DeleteTopic(topic); err != nil {
+		return err
+	}
+	for _, s := range b.Tried {
+		if s.Topic == topic {
+			delete(b.Unsure, s.N)
+			b.Gone[s.N] = true
+		}
+	}
+	return nil
+}
+
+// Expire lets all files become too old and has them deleted.
+func (b *Bench) Expire() error {
+	b.Expired = b.Store.Status().MaxPhys
+	b.Advance(b.Opt.FileReservedTime + time.Minute)
+	if err := b.Store.DeleteExpired(); err != nil {
+		return err
+	}
+	for range 20 {
+		b.Advance(100 * time.Millisecond) // the cleaner pauses between two files
+	}
+	return nil
+}
+
 // Check compares the store with what was sent: every acknowledged message is at its place, nothing else is served than
 // what was sent, nothing twice, every queue is in the order of sending, queues and index say what the log says.
 func (b *Bench) Check() error {
@@ -203,7 +272,14 @@ func (b *Bench) Check() error {
 			}
 		}
 	}
+	st := b.Store.Status()
+	if st.MinPhys > b.Expired {
+		return fmt.Errorf("the log begins at %d; nothing behind %d has expired", st.MinPhys, b.Expired)
+	}
 	for _, s := range b.Acked {
+		if s.Result.PhysicalOffset < st.MinPhys || b.Gone[s.N] || b.Unsure[s.N] {
+			continue
+		}
 		if !seen[s.Body] {
 			return fmt.Errorf("acknowledged message %d (%s/%d offset %d, log %d) is lost", s.N, s.Topic, s.Queue, s.Result.QueueOffset, s.Result.PhysicalOffset)
 		}
@@ -239,6 +315,8 @@ func (b *Bench) checkQueue(topic string, id int32, want map[string]Sent, seen ma
 			switch {
 			case !ok:
 				return fmt.Errorf("offset %d: a message that nobody sent: %.40q", v.QueueOffset, v.Body)
+			case b.Gone[s.N]:
+				return fmt.Errorf("offset %d: message %d, whose topic was deleted", v.QueueOffset, s.N)
 			case seen[s.Body]:
 				return fmt.Errorf("offset %d: message %d twice", v.QueueOffset, s.N)
 			case s.N <= last || v.PhysicalOffset <= lastPhys:
@@ -272,9 +350,13 @@ func (b *Bench) checkKey(s Sent) error {
 
 // checkLog reads the log's files and compares them with what the queues served.
 func (b *Bench) checkLog(seen map[string]bool) error {
+	sent := map[string]int{}
+	for _, s := range b.Tried {
+		sent[s.Body] = s.N
+	}
 	st := b.Store.Status()
 	n := 0
-	for pos := st.MinPhys; pos < st.MaxPhys; {
+	for pos := st.MinPhys; pos < st.ConfirmedPhys; {
 		start := pos - pos%b.Opt.CommitLogFileSize
 		file, err := fs.ReadFile(b.FS, fmt.Sprintf("%s/commitlog/%020d", Root, start))
 		if err != nil {
@@ -292,7 +374,8 @@ func (b *Bench) checkLog(seen map[string]bool) error {
 		if v.PhysicalOffset != pos {
 			return fmt.Errorf("log at %d: record of %d", pos, v.PhysicalOffset)
 		}
-		if v.SysFlag&protocol.SysFlagTransactionMask == 0 {
+		deleted := b.Gone[sent[string(v.Body)]] || b.Unsure[sent[string(v.Body)]]
+		if v.SysFlag&protocol.SysFlagTransactionMask == 0 && (!deleted || seen[string(v.Body)]) {
 			if n++; !seen[string(v.Body)] {
 				return fmt.Errorf("log at %d: message %.20q is in no queue", pos, v.Body)
 			}
