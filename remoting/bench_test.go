@@ -115,6 +115,7 @@ type discard struct{}
 
 func (discard) tryWrite(b []byte) (int, error) { return len(b), nil }
 func (discard) write(b []byte) error           { return nil }
+func (discard) brake(bool)                     {}
 func (discard) buffered() int                  { return 0 }
 func (discard) close(bool)                     {}
 

@@ -115,7 +115,8 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// A peer that sends without end while its handler hangs is closed before memory grows.
+// A peer that sends without end while its handler hangs is told to stop. It stays connected, others are served, and
+// when the handler goes on nothing is lost.
 func TestFloodWhileHandlerHangs(t *testing.T) {
 	var release chan struct{}
 	h := func() Handler {
@@ -123,46 +124,76 @@ func TestFloodWhileHandlerHangs(t *testing.T) {
 		wait := release
 		return mux(Route{Code: codeEcho, Handle: echo}, Route{Code: codeSilent, Handle: func(Conn, *protocol.Command) { <-wait }})
 	}
-	eachTransport(t, h, func(o *ServerOptions) { o.Limits.MaxIn = 4 << 20; o.Limits.MaxFrame = 1 << 20 }, func(t *testing.T, e *env) {
-		defer close(release)
-		p := e.dial()
+	eachTransport(t, h, nil, func(t *testing.T, e *env) {
+		p, good := e.dial(), e.dial()
 		var sent atomic.Int64
 		done := make(chan struct{})
-		frame := request(codeSilent, 1, make([]byte, 8<<10))
 		go func() {
 			defer close(done)
-			flood(p, frame, &sent)
+			flood(p, request(codeSilent, 1, make([]byte, 8<<10)), &sent)
 		}()
-		if e.tr == TransportNetpoll {
-			eventually(t, "overload", func() bool { return e.s.Stats().BadFrames == 0 && e.s.core.overloads() == 1 })
-			<-done
-		} else { // the socket pushes back by itself: the sender stops
-			eventually(t, "sender blocked", func() bool {
-				n := sent.Load()
-				<-time.After(20 * time.Millisecond)
-				return sent.Load() == n && n > 0
-			})
-			if in := e.s.core.list()[0].out().buffered(); in > 1<<20 {
-				t.Errorf("%d bytes of input are buffered", in)
-			}
+		eventually(t, "sender blocked", func() bool {
+			good.send(request(codeEcho, 1, nil))
+			good.recv()
+			n := sent.Load()
+			<-time.After(50 * time.Millisecond)
+			return sent.Load() == n && n > 0
+		})
+		if n := e.buffered(); n > e.s.core.lim.MaxIn {
+			t.Errorf("%d bytes of input are buffered", n)
 		}
-		good := e.dial()
-		good.send(request(codeEcho, 1, nil))
-		good.recv()
+		before := sent.Load()
+		close(release)
+		eventually(t, "sender goes on", func() bool { return sent.Load() > before+10_000 })
+		if st := e.s.Stats(); st.Conns != 2 {
+			t.Errorf("%+v", st)
+		}
 		p.Close()
+		<-done
 	})
 }
 
-// overloads counts connections that were told to close because of their input, finished or not.
-func (k *core) overloads() (n int) {
-	for _, c := range k.list() {
-		c.mu.Lock()
-		if c.mu.state != stateOpen && c.mu.reason == ClosedOverload {
-			n++
-		}
-		c.mu.Unlock()
+// A peer that sends faster than its handler works is slowed down: every request is served, in order, memory stays
+// bounded, and others are served meanwhile.
+func TestFloodOfSlowHandler(t *testing.T) {
+	const n, each = 3000, 64
+	var served, wrong atomic.Int64
+	h := func() Handler {
+		served.Store(0)
+		return mux(Route{Code: codeEcho, Handle: echo}, Route{Code: codeSilent, Handle: func(_ Conn, req *protocol.Command) {
+			k := served.Add(1)
+			if int64(req.Opaque) != k-1 || len(req.Body) != 16<<10 || req.Body[k%16384] != byte(k-1) {
+				wrong.Add(1)
+			}
+			if k%each == 0 {
+				<-time.After(2 * time.Millisecond)
+			}
+		}})
 	}
-	return n + int(k.stats.closed[ClosedOverload].Load())
+	eachTransport(t, h, nil, func(t *testing.T, e *env) {
+		p, good := e.dial(), e.dial()
+		go func() {
+			for i := range int32(n) {
+				if _, err := p.Write(onewayRequest(codeSilent, i, bytes.Repeat([]byte{byte(i)}, 16<<10))); err != nil {
+					return
+				}
+			}
+		}()
+		most := 0
+		eventually(t, "all are served", func() bool {
+			good.send(request(codeEcho, 1, nil))
+			good.recv()
+			most = max(most, e.buffered())
+			return served.Load() == n
+		})
+		if wrong.Load() != 0 || most > e.s.core.lim.MaxIn || e.s.Stats().Conns != 2 {
+			t.Errorf("%d requests out of order or damaged, %d bytes buffered, %+v", wrong.Load(), most, e.s.Stats())
+		}
+		p.send(request(codeEcho, 5, []byte("still there")))
+		if r := p.recv(); r.Opaque != 5 || string(r.Body) != "still there" {
+			t.Errorf("reply %+v", r)
+		}
+	})
 }
 
 func TestMaxInTotal(t *testing.T) {

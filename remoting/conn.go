@@ -21,6 +21,9 @@ type link interface {
 	write(b []byte) error
 	// buffered is the input in bytes that arrived and was not taken yet.
 	buffered() int
+	// brake tells the peer to send nothing, or to send again, where what it sends is read whether it is served or not.
+	// It may come from anywhere, also after close.
+	brake(on bool)
 	// close ends the connection: at once, also under a running ServeBurst, if abort. The transport calls
 	// conn.finish exactly once when no read runs any more.
 	close(abort bool)

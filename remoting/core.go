@@ -53,7 +53,9 @@ type core struct {
 	now      atomic.Int64 // milliseconds, as of the last tick of the monitor
 	outTotal atomic.Int64
 	inFlight atomic.Int64
-	watched  atomic.Int32 // how many times somebody waits, or a handler runs: the monitor then looks often
+	watched  atomic.Int32 // how many times somebody waits, or a handler runs: the monitor then looks
+	resting  atomic.Bool  // the monitor looks seldom
+	wake     chan struct{}
 	draining atomic.Bool
 	stats    counters
 	moved    chan struct{} // while draining: something was answered, sent or closed
@@ -67,12 +69,14 @@ type core struct {
 
 func newCore(o *Common, h Handler) *core {
 	k := &core{lim: o.Limits, clk: o.Clock, log: o.Logger, handler: h, version: o.Version, language: o.Language,
-		serialize: o.Serialize, sndBuf: o.SndBuf, rcvBuf: o.RcvBuf, group: run.NewGroup(), moved: make(chan struct{}, 1)}
+		serialize: o.Serialize, sndBuf: o.SndBuf, rcvBuf: o.RcvBuf, group: run.NewGroup(), moved: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1)}
 	if h == nil {
 		k.handler = noHandler{}
 	}
 	k.mu.conns = map[*conn]struct{}{}
 	k.now.Store(clock.Millis(k.clk))
+	k.resting.Store(true)
 	k.group.Go("remoting-monitor", k.monitor) // cannot fail: the group is new
 	return k
 }
@@ -132,16 +136,17 @@ func (k *core) snapshot() Stats {
 }
 
 // monitor closes connections that are idle, that keep somebody waiting for too long, or whose input grows without being
-// parsed, since netpoll reads on whatever the handler does.
+// parsed although the peer was told to stop.
 func (k *core) monitor(ctx context.Context) {
 	t := k.clk.NewTimer(monitorPeriod)
 	defer t.Stop()
 	var conns []*conn
-	lastIdle, lastEpoch := k.clk.Now(), k.clk.Now()
+	lastIdle, lastEpoch, bursts := k.clk.Now(), k.clk.Now(), int64(0)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-k.wake:
 		case <-t.C():
 		}
 		now := k.clk.Now()
@@ -160,12 +165,28 @@ func (k *core) monitor(ctx context.Context) {
 				}
 			}
 		}
+		period := monitorPeriod
+		if n := k.stats.bursts.Load(); n != bursts || k.watched.Load() > 0 {
+			period, bursts = min(period, watchPeriod+watchPerConn*time.Duration(len(conns))), n
+		}
+		k.resting.Store(period == monitorPeriod)
 		clear(conns)
-		t.Reset(monitorPeriod)
+		t.Reset(period)
 	}
 }
 
-// watch lists the connections into buf and enforces what was promised to them by due, and MaxIn and MaxInTotal.
+// wakeMonitor makes a monitor that rests look more often. It is called when a handler begins.
+func (k *core) wakeMonitor() {
+	if k.resting.Load() && k.resting.CompareAndSwap(true, false) {
+		select {
+		case k.wake <- struct{}{}:
+		default: // it is about to look
+		}
+	}
+}
+
+// watch lists the connections into buf and enforces what was promised to them by due, and MaxIn and MaxInTotal. Before it
+// comes to that it slows down peers that send while they are not served.
 func (k *core) watch(buf []*conn, now int64) []*conn {
 	k.mu.Lock()
 	for c := range k.mu.conns {
@@ -183,6 +204,7 @@ func (k *core) watch(buf []*conn, now int64) []*conn {
 			c.Close(ClosedBadFrame)
 		}
 		n := c.out().buffered()
+		c.link.brake(n > brakeAt && c.readDue.Load() == 0)
 		total += n
 		if n > mostBytes {
 			most, mostBytes = c, n

@@ -14,8 +14,9 @@
 //     Pooled routes get clones. Replies to Invoke belong to the caller.
 //   - A BodyBuffer belongs to one goroutine until Send or Drop.
 //   - Goroutines: a server or client (core.go) owns its monitor, accept, dial, drain and, for net.Conn, read goroutines
-//     through a run.Group, and waits for them in Close. netpoll's pollers live as long as the process. Mux owns the pool
-//     workers; close it after the server.
+//     through a run.Group, and waits for them in Close. netpoll's pollers live as long as the process; a connection that
+//     left netpoll goes on in the goroutine that netpoll had lent it. Mux owns the pool workers; close it after the
+//     server.
 //
 // # Concurrency
 //
@@ -27,6 +28,8 @@
 // # Bounds
 //
 // Nobody waits for a peer but goroutines of that peer's connection. What a peer can make this process hold is bounded
-// by Limits; the monitor closes connections that pass a bound in space or time, since netpoll reads on whatever the
-// handler does. A frame's length is checked before anything waits or allocates for it.
+// by Limits. A peer that sends faster than it is served is slowed down: where the transport does not read before the
+// handler is done that is TCP's business; where it does (netpoll) the connection leaves that transport between two
+// bursts, and while a burst takes long the monitor shuts the peer's window. Only beyond that, and where a bound in time
+// is passed, the monitor closes the connection. A frame's length is checked before anything waits or allocates for it.
 package remoting

@@ -37,6 +37,7 @@ type sink struct{ got bytes.Buffer }
 
 func (s *sink) tryWrite(b []byte) (int, error) { return s.got.Write(b) }
 func (s *sink) write(b []byte) error           { s.got.Write(b); return nil }
+func (s *sink) brake(bool)                     {}
 func (s *sink) buffered() int                  { return 0 }
 func (s *sink) close(bool)                     {}
 

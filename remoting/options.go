@@ -35,7 +35,8 @@ type Limits struct {
 	MaxOut      int
 	MaxOutTotal int
 	// MaxIn and MaxInTotal bound input that has arrived but is not parsed, of one connection and of all. Beyond them the
-	// connection (of all: the biggest) is closed as ClosedOverload. Defaults 32 MiB (at least twice MaxFrame) and 1 GiB.
+	// connection (of all: the biggest) is closed as ClosedOverload. A peer that only sends fast is slowed down long before.
+	// Defaults 32 MiB (at least twice MaxFrame) and 1 GiB.
 	MaxIn      int
 	MaxInTotal int
 
@@ -51,7 +52,11 @@ const (
 	burstBytes    = 1 << 20
 	bytesASecond  = 64 << 10 // slowest transfer of a frame that is still waited for
 	drainPiece    = 256 << 10
+	leaveAt       = 1 << 20 // input that has come while a burst was served, above which a connection leaves netpoll
+	brakeAt       = 2 << 20 // the same while it is still being served, above which the peer is told to stop
 	monitorPeriod = 100 * time.Millisecond
+	watchPeriod   = 2 * time.Millisecond // while there is something to watch
+	watchPerConn  = 5 * time.Microsecond // that much longer for each connection, since all are looked at
 	idlePeriod    = time.Second
 	inFlightEpoch = 60 * time.Second
 	drainQuiet    = 300 * time.Millisecond

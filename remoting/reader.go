@@ -54,9 +54,10 @@ func (b *burst) put() {
 	}
 }
 
-// read serves all input that is there and returns when none is left. It waits for the rest of a frame that has begun.
-// After an error, which it has logged, the connection is closed or to be closed.
-func (c *conn) read(in input) error {
+// read serves all input that is there and returns when none is left, or with errBacklog when more than most bytes have
+// come meanwhile. It waits for the rest of a frame that has begun. After any other error, which it has logged, the
+// connection is closed or to be closed.
+func (c *conn) read(in input, most int) error {
 	b := bursts.Get().(*burst)
 	defer b.put()
 	for b.head != nil || in.Len() > 0 {
@@ -84,6 +85,9 @@ func (c *conn) read(in input) error {
 		}
 		if c.closing() {
 			return ErrClosed
+		}
+		if in.Len() > most {
+			return errBacklog
 		}
 	}
 	return nil
@@ -165,6 +169,7 @@ func (c *conn) serve(reqs []*protocol.Command) {
 	k.stats.requests.Add(int64(len(reqs)))
 	k.watched.Add(1)
 	defer k.watched.Add(-1)
+	k.wakeMonitor()
 	c.cork()
 	defer c.uncork()
 	reqs = c.admit(reqs)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -97,7 +98,7 @@ func (c *conn) netPreface(in *netInput, l *netLink) bool {
 		case err != nil:
 			return false
 		case next == nextTLS:
-			c.serveTLS(l)
+			c.serveTLS(l, peeked{l.nc, l.in})
 			return false
 		case next == nextFrames:
 			c.core.open(c)
@@ -112,7 +113,7 @@ func (c *conn) readLoop(in *netInput) {
 		if _, err := in.Peek(1); err != nil {
 			return
 		}
-		if c.read(in) != nil {
+		if c.read(in, math.MaxInt) != nil {
 			return
 		}
 	}
@@ -132,6 +133,9 @@ func (l *netLink) write(b []byte) error {
 	}
 	return err
 }
+
+// brake does nothing: input that is not served stays with the system, which tells the peer.
+func (l *netLink) brake(bool) {}
 
 func (l *netLink) buffered() int { return int(l.in.size.Load()) }
 

@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"math/big"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/seedmq/seedmq/conf/clock"
@@ -19,17 +18,6 @@ import (
 type tlsLink struct {
 	netLink
 	under link
-	wMu   sync.Mutex
-	dead  bool
-}
-
-func (l *tlsLink) write(b []byte) error {
-	l.wMu.Lock()
-	defer l.wMu.Unlock()
-	if l.dead {
-		return ErrClosed
-	}
-	return l.netLink.write(b)
 }
 
 // buffered counts what TLS has not taken yet as well.
@@ -37,39 +25,22 @@ func (l *tlsLink) buffered() int { return l.netLink.buffered() + l.under.buffere
 
 func (l *tlsLink) close(abort bool) { l.under.close(abort) }
 
-// kill ends the use of the connection below, which is about to be closed.
-func (l *tlsLink) kill() {
-	l.wMu.Lock()
-	l.dead = true
-	l.wMu.Unlock()
-}
-
-// serveTLS runs the rest of a connection as TLS, in the goroutine that read its first byte. netpoll allows that: it
-// takes the connection for one whose handler is busy.
-func (c *conn) serveTLS(under link) error {
-	var nc net.Conn
-	switch l := under.(type) {
-	case *netpollLink:
-		nc = l.nc
-	case *netLink:
-		nc = peeked{l.nc, l.in}
-	}
+// serveTLS runs the rest of a connection as TLS over nc, in the goroutine that read its first byte.
+func (c *conn) serveTLS(under link, nc net.Conn) {
 	tc := tls.Server(nc, c.core.tls)
 	in := newNetInput(tc)
 	l := &tlsLink{netLink: netLink{nc: tc, in: in}, under: under}
-	defer l.kill()
 	c.tls.Store(l)
 	if err := c.handshake(tc); err != nil {
 		c.core.log.Limited(c.core.clk, "handshake", time.Second).Warnf("TLS handshake with %v: %v", c.RemoteAddr(), err)
 		c.Close(ClosedBadFrame)
-		return err
+		return
 	}
 	c.pre = prefacePlain
 	c.core.open(c)
 	c.readLoop(in)
 	c.awaitSent()
 	c.Close(ClosedByPeer)
-	return ErrClosed
 }
 
 func (c *conn) handshake(tc *tls.Conn) error {
@@ -81,7 +52,7 @@ func (c *conn) handshake(tc *tls.Conn) error {
 // peeked is a net.Conn whose first bytes were read already.
 type peeked struct {
 	net.Conn
-	in *netInput
+	in input
 }
 
 func (p peeked) Read(b []byte) (int, error) {
