@@ -429,3 +429,50 @@ func TestGoPull(t *testing.T) {
 		return out
 	})
 }
+
+// A push consumer of the Go client with an SQL92 filter gets what the filter selects, from before and from after its start.
+func TestGoSQLFilter(t *testing.T) {
+	s := harness.MQServer(t, harness.FastRetryConf)
+	harness.CreateTopic(t, s, "GoSql", 2)
+	p := newProducer(t, s, "GoSqlProducer")
+	send := func(body, price, region string) {
+		m := primitive.NewMessage("GoSql", []byte(body))
+		m.WithProperty("price", price)
+		m.WithProperty("region", region)
+		mustSend(t, p, m)
+	}
+	for i := range 20 {
+		send(fmt.Sprint("m", i), fmt.Sprint(i, ".5"), []string{"south", "north"}[i%2])
+	}
+	var g got
+	c, err := rocketmq.NewPushConsumer(consumer.WithNsResolver(primitive.NewPassthroughResolver([]string{s.Namesrv})), consumer.WithGroupName("GoSqlGroup"),
+		consumer.WithConsumeFromWhere(consumer.ConsumeFromFirstOffset))
+	if err != nil {
+		t.Fatal(err)
+	}
+	filter := consumer.MessageSelector{Type: consumer.SQL92, Expression: "price > 5 AND price < 9 AND region = 'south'"}
+	if err := c.Subscribe("GoSql", filter, g.handler("")); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Shutdown()
+	harness.Eventually(t, 45*time.Second, func() string {
+		if g.count("m6")+g.count("m8") != 2 {
+			return fmt.Sprintf("received %d messages", g.distinct(""))
+		}
+		return ""
+	})
+	send("not wanted", "7", "north")
+	send("wanted", "7", "south")
+	harness.Eventually(t, 10*time.Second, func() string {
+		if g.count("wanted") == 0 {
+			return "the message that should wake the pull has not come"
+		}
+		return ""
+	})
+	if g.distinct("") != 3 {
+		t.Errorf("received %v", g.n)
+	}
+}

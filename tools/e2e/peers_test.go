@@ -13,7 +13,7 @@ var scenarios = []struct {
 	name   string
 	queues int
 }{
-	{"producer", 4}, {"tags", 4}, {"three", 12}, {"broadcast", 4}, {"retry", 2}, {"pull", 2}, {"orderly", 3},
+	{"producer", 4}, {"tags", 4}, {"three", 12}, {"broadcast", 4}, {"retry", 2}, {"pull", 2}, {"orderly", 3}, {"sql", 4},
 }
 
 func runScenarios(t *testing.T, release string, s *harness.Server, names ...string) {

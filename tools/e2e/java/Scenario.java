@@ -305,4 +305,76 @@ public class Scenario {
         c.shutdown();
         p.shutdown();
     }
+
+    static DefaultMQPushConsumer sqlConsumer(String group, String expression) throws Exception {
+        DefaultMQPushConsumer c = consumer(group, group, topic, "*", collect(""));
+        c.subscribe(topic, MessageSelector.bySql(expression));
+        return c;
+    }
+
+    static void sql() throws Exception {
+        DefaultMQProducer p = producer("JProducer");
+        for (int i = 0; i < 20; i++) {
+            Message m = new Message(topic, i % 2 == 0 ? "TagA" : "TagB", u("m" + i));
+            m.putUserProperty("price", i + ".5");
+            if (i != 8) m.putUserProperty("region", i < 12 ? "south" : "it's");
+            ok(p.send(m));
+        }
+        DefaultMQPushConsumer c = sqlConsumer("JSql" + topic, "(TAGS is not null and TAGS in ('TagA')) and price > 5 and (region = 'it''s' or price between 6 and 10)");
+        c.start();
+        received(45, "m6", "m12", "m14", "m16", "m18", "m8");
+        Message m = new Message(topic, "TagA", u("not wanted"));
+        m.putUserProperty("price", "7.5");
+        m.putUserProperty("region", "north");
+        m.putUserProperty("price", "5");
+        ok(p.send(m));
+        m = new Message(topic, "TagA", u("wakes a held pull"));
+        m.putUserProperty("price", "7");
+        ok(p.send(m));
+        received(10, "wakes a held pull");
+        check(got.size() == 7, "received " + got);
+        c.shutdown();
+
+        DefaultMQPushConsumer bad = sqlConsumer("JBad" + topic, "price >>> 3 and");
+        String why = "nothing";
+        try { bad.start(); } catch (Exception e) { why = e.toString() + e.getCause(); }
+        check(why.contains("line 1, column 8"), "a wrong expression says " + why);
+
+        DefaultMQPullConsumer pull = new DefaultMQPullConsumer("JSqlPull" + topic);
+        pull.setNamesrvAddr(ns);
+        pull.setInstanceName("sqlpull");
+        pull.setHeartbeatBrokerInterval(500);
+        pull.start();
+        Set<String> all = new TreeSet<>();
+        Set<MessageQueue> queues = pull.fetchSubscribeMessageQueues(topic);
+        eventually(30, () -> { // the client filters by SQL92 only when a heartbeat has told it the broker's version
+            try { pull.pull(queues.iterator().next(), MessageSelector.bySql("TRUE"), 0, 1); return null; } catch (Exception e) { return e.toString(); }
+        });
+        for (MessageQueue q : queues) {
+            long off = 0, max = pull.maxOffset(q);
+            while (off < max) {
+                PullResult r = pull.pull(q, MessageSelector.bySql("price <= 2 and region <> 'north'"), off, 8);
+                if (r.getPullStatus() == PullStatus.FOUND) for (MessageExt x : r.getMsgFoundList()) all.add(s(x.getBody()));
+                check(r.getNextBeginOffset() > off, r.toString());
+                off = r.getNextBeginOffset();
+            }
+        }
+        check(all.equals(new TreeSet<>(Arrays.asList("m0", "m1"))), "pulled " + all);
+        pull.shutdown();
+
+        DefaultLitePullConsumer lite = new DefaultLitePullConsumer("JSqlLite" + topic);
+        lite.setNamesrvAddr(ns);
+        lite.setInstanceName("sqllite");
+        lite.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+        lite.subscribe(topic, MessageSelector.bySql("region is null and price = 8.5"));
+        lite.start();
+        Set<String> polled = new TreeSet<>();
+        eventually(60, () -> {
+            for (MessageExt x : lite.poll(1000)) polled.add(s(x.getBody()));
+            return polled.isEmpty() ? "nothing polled" : null;
+        });
+        check(polled.equals(Collections.singleton("m8")), "polled " + polled);
+        lite.shutdown();
+        p.shutdown();
+    }
 }
