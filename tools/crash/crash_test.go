@@ -94,10 +94,12 @@ func (s *server) admin(args ...string) string {
 	return out
 }
 
-func (s *server) createTopic() {
+func (s *server) createTopic() { s.createTopicNamed(topic) }
+
+func (s *server) createTopicNamed(name string) {
 	s.t.Helper()
 	harness.Eventually(s.t, 10*time.Second, func() string {
-		out := s.admin("updateTopic", "-b", s.addr(), "-t", topic, "-r", fmt.Sprint(queues), "-w", fmt.Sprint(queues))
+		out := s.admin("updateTopic", "-b", s.addr(), "-t", name, "-r", fmt.Sprint(queues), "-w", fmt.Sprint(queues))
 		if strings.Contains(out, "success") {
 			return ""
 		}
@@ -105,16 +107,21 @@ func (s *server) createTopic() {
 	})
 }
 
-func (s *server) check(book *Book) int {
+func (s *server) check(book *Book) int { return s.checkTopic(book, topic) }
+
+func (s *server) checkTopic(book *Book, name string) int {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	n, err := Check(ctx, book, s.addr(), topic, queues)
+	n, err := Check(ctx, book, s.addr(), name, queues)
 	if err != nil {
 		s.t.Fatalf("%v\nerrors of the load: %v\nserver:\n%s", err, book.Errors(), s.proc.Output())
 	}
 	return n
 }
+
+// roundsPerTopic is how many kills see the same topic, which is checked after each of them; all are checked at the end.
+const roundsPerTopic = 10
 
 // kill -9 at random moments under load loses nothing that was acknowledged.
 func killRounds(t *testing.T, flush string) {
@@ -122,38 +129,44 @@ func killRounds(t *testing.T, flush string) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	s := newServer(t, t.TempDir(), smallFiles+"flushDiskType="+flush+"\n")
-	book := NewBook()
+	var books []*Book
+	name := func(i int) string { return fmt.Sprint(topic, i) }
 	var slowest time.Duration
 	n := rounds(100)
 	for round := range n {
 		slowest = max(slowest, s.start())
-		if round == 0 {
-			s.createTopic()
+		now := round / roundsPerTopic
+		if last := len(books) - 1; last >= 0 {
+			s.checkTopic(books[last], name(last))
 		}
-		if round > 0 {
-			s.check(book)
-		}
-		if round%20 == 19 { // a new topic's worth of history now and then keeps the checks short
-			book.Forget()
+		if now == len(books) {
+			books = append(books, NewBook())
+			s.createTopicNamed(name(now))
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			Load(ctx, book, s.addr(), topic, queues, 4, 8, fmt.Sprintf("r%d", round))
+			Load(ctx, books[now], s.addr(), name(now), queues, 4, 8, fmt.Sprintf("r%d", round))
 		}()
 		time.Sleep(time.Duration(20+rng.IntN(230)) * time.Millisecond)
 		s.proc.Kill()
 		cancel()
 		<-done
 	}
-	s.start()
-	messages := s.check(book)
+	all := func() (messages int) {
+		for i, b := range books {
+			messages += s.checkTopic(b, name(i))
+		}
+		return messages
+	}
+	slowest = max(slowest, s.start())
+	messages := all()
 	if err := s.proc.Stop(t, 10*time.Second); err != nil {
 		t.Errorf("clean stop: %v", err)
 	}
 	s.start()
-	if again := s.check(book); again != messages {
+	if again := all(); again != messages {
 		t.Errorf("%d messages after the clean stop, %d before", again, messages)
 	}
 	t.Logf("%d rounds, %d messages in the store, slowest start %v", n, messages, slowest)
