@@ -3,13 +3,15 @@
 GO       ?= go
 OUT      ?= out
 FUZZTIME ?= 20s
+CRASH_ROUNDS  ?= 100
+CRASH_SECONDS ?= 60
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  := -s -w -X github.com/seedmq/seedmq/bin/internal/proc.Version=$(VERSION)
 PROGRAMS := $(notdir $(patsubst %/main.go,%,$(wildcard bin/*/main.go)))
 
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test unit e2e race fuzz bench lint test-peers clean
+.PHONY: build run test unit e2e race fuzz bench lint test-peers test-crash clean
 
 build: ## static binaries into $(OUT)
 	@mkdir -p $(OUT)
@@ -42,6 +44,10 @@ bench: ## every micro-benchmark, briefly, so that they keep working
 test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing
 	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; \
 	else cd tools/e2e && $(GO) test -tags peers -timeout 30m ./...; fi
+
+test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted)
+	SEEDMQ_CRASH_SECONDS=$(CRASH_SECONDS) $(GO) test -count=1 -v -run TestLives ./store/storetest
+	CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -count=1 -tags crash -timeout 15m ./tools/crash
 
 clean:
 	rm -rf $(OUT)
