@@ -113,7 +113,7 @@ func (s *sender) append(w *sendWork, r *sendReplies) (end int64) {
 		if it.refused != nil {
 			continue
 		}
-		it.place(w.batch, w.set)
+		r.ids = it.place(w.batch, w.set, r.ids)
 		if it.topic != topic && n > 0 {
 			s.tell(topic, n, size)
 			n, size = 0, 0

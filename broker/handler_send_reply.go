@@ -10,6 +10,9 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
+// keepIDs bounds the memory for ids that replies keep when they are idle.
+const keepIDs = 256 << 10
+
 // sendItem is what the reply to one send needs.
 type sendItem struct {
 	opaque, flag int32
@@ -25,7 +28,7 @@ type sendItem struct {
 	txID         string // UNIQ_KEY of the request; aliases it until detach
 	id           [uniqIDLen]byte
 	madeID       bool   // id is the UNIQ_KEY
-	batchIDs     string // ids of a batch, joined
+	batchIDs     string // ids of a batch, joined; aliases the replies' ids
 }
 
 func (it *sendItem) begin(req *protocol.Command) {
@@ -40,23 +43,27 @@ func (it *sendItem) uniqKey() string {
 	return it.txID
 }
 
-// place notes where the batch put the message.
-func (it *sendItem) place(b *store.Batch, set *settings) {
+// place notes where the batch put the message, and makes the ids of a batch's messages in ids, which it returns.
+func (it *sendItem) place(b *store.Batch, set *settings, ids []byte) []byte {
 	r := b.Result(int(it.first))
 	it.queueOffset, it.phys, it.size = r.QueueOffset, r.PhysicalOffset, int64(r.Size)
 	if it.count <= 1 {
-		return
+		return ids
 	}
-	ids := make([]byte, 0, 64*it.count)
+	if room := int(it.count) * (len(set.selfHex) + physHexLen + 1); cap(ids)-len(ids) < room {
+		ids = make([]byte, 0, max(room, 2*cap(ids))) // those of the items before stay in the old one
+	}
+	from := len(ids)
 	for i := range it.count {
 		r := b.Result(int(it.first + i))
 		if i > 0 {
 			ids = append(ids, ',')
 			it.size += int64(r.Size)
 		}
-		ids = protocol.AppendOffsetMsgID(ids, set.self, r.PhysicalOffset)
+		ids = set.appendMsgID(ids, r.PhysicalOffset)
 	}
-	it.batchIDs = string(ids)
+	it.batchIDs = unsafe.String(&ids[from], len(ids)-from)
+	return ids
 }
 
 // States of sendReplies between the call of AwaitSafe and its answer. Under async flush the answer comes during the call:
@@ -75,6 +82,7 @@ type sendReplies struct {
 	c     remoting.Conn
 	set   *settings
 	items []sendItem
+	ids   []byte // of the messages of batches
 	state atomic.Int32
 	safe  error
 
@@ -97,7 +105,7 @@ func (r *sendReplies) begin(c remoting.Conn, set *settings, n int) {
 	if cap(r.items) < n {
 		r.items = make([]sendItem, n)
 	}
-	r.c, r.set, r.items, r.safe, r.outside = c, set, r.items[:n], nil, false
+	r.c, r.set, r.items, r.safe, r.outside, r.ids = c, set, r.items[:n], nil, false, r.ids[:0]
 }
 
 // answer replies to what need not wait, and to the rest once everything below end is safe.
@@ -173,6 +181,9 @@ func (r *sendReplies) detach() {
 func (r *sendReplies) release() {
 	clear(r.items)
 	r.c, r.set = nil, nil
+	if cap(r.ids) > keepIDs {
+		r.ids = nil
+	}
 	r.s.replies.Put(r)
 }
 

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"runtime"
 	"net/netip"
 	"strconv"
 	"testing"
@@ -80,6 +81,54 @@ func sendFrames(t testing.TB, n, size int, props string) []*protocol.Command {
 	return reqs
 }
 
+// batchFrames are n batches of 16 messages as they come off the wire.
+func batchFrames(t testing.TB, n, size int) []*protocol.Command {
+	t.Helper()
+	var body []byte
+	for range batchOf {
+		body = protocol.AppendBatchEntry(body, &protocol.BatchEntry{Body: make([]byte, size), Properties: "UNIQ_KEY\x01AC1D00010000000000001234567890AB\x02"})
+	}
+	reqs := make([]*protocol.Command, n)
+	for i := range reqs {
+		h := &protocol.SendMessageV2RequestHeader{ProducerGroup: "P", Topic: "BenchmarkTest", DefaultTopic: "TBW102", DefaultTopicQueueNums: 4,
+			QueueID: int32(i % 8), BornTimestamp: 1_700_000_000_000, Batch: protocol.Some(true)}
+		cmd := protocol.NewRequest(protocol.ReqSendBatchMessage, h, body)
+		cmd.Opaque = int32(i)
+		reqs[i] = &protocol.Command{}
+		if err := protocol.DecodeFrame(protocol.AppendFrame(nil, cmd)[4:], reqs[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return reqs
+}
+
+const batchOf = 16
+
+// A burst of batches as large as bursts become costs no memory either.
+func TestSendOfBatchesDoesNotAllocate(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools forget under the race detector")
+	}
+	b := startQuiet(t)
+	c := &countingConn{}
+	reqs := batchFrames(t, 64, 1024)
+	var before, after runtime.MemStats
+	const rounds = 20
+	b.sender.serve(c, reqs)
+	runtime.ReadMemStats(&before)
+	for range rounds {
+		b.sender.serve(c, reqs)
+	}
+	runtime.ReadMemStats(&after)
+	if c.bad != nil {
+		t.Fatal(c.bad.Code, c.bad.Remark)
+	}
+	// A collection may empty the pools once, and the store's goroutines allocate too.
+	if per := (after.TotalAlloc - before.TotalAlloc) / rounds / uint64(len(reqs)*batchOf); per > 700 {
+		t.Errorf("%d bytes allocated per message", per)
+	}
+}
+
 // TestSendDoesNotAllocate is the hot path's budget: nothing per message.
 func TestSendDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
@@ -114,6 +163,24 @@ func BenchmarkSend(b *testing.B) {
 				b.Fatal(c.bad.Code, c.bad.Remark)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*burst), "ns/message")
+		})
+	}
+}
+
+func BenchmarkSendBatch(b *testing.B) {
+	for _, burst := range []int{1, 8, 64} {
+		b.Run("burst="+strconv.Itoa(burst), func(b *testing.B) {
+			br := startQuiet(b)
+			c := &countingConn{}
+			reqs := batchFrames(b, burst, 1024)
+			b.ReportAllocs()
+			for b.Loop() {
+				br.sender.serve(c, reqs)
+			}
+			if c.bad != nil {
+				b.Fatal(c.bad.Code, c.bad.Remark)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*burst*batchOf), "ns/message")
 		})
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
-// keepBuffer is how much of a batch's buffer outlives Reset.
-const keepBuffer = 1 << 20
+// keepBuffer is how much of a batch's buffer outlives Reset: that of the largest usual burst, with room for growing.
+const keepBuffer = 4 << 20
 
 // Batch collects messages to be appended together. It is reused after Reset and belongs to one goroutine.
 // Messages are encoded as they are added, outside of any lock, into one buffer that Append writes as it is.
