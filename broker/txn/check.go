@@ -76,7 +76,7 @@ func (s *Service) nextRound() (next time.Time, pending bool) {
 			continue
 		}
 		due := now
-		if h, err := s.read(q, at); err == nil {
+		if h, err := s.read(q.id, at); err == nil {
 			immunity, _ := h.immunity(set.Timeout)
 			own := min(immunity, set.Timeout)
 			if h.putBack() {
@@ -111,8 +111,8 @@ func (s *Service) setIdle(on bool) {
 var errNoHalf = errors.New("no half message")
 
 // read reads the half message at an offset of a queue.
-func (s *Service) read(q *queue, offset int64) (*Half, error) {
-	units, err := s.o.Source.QueueUnits(protocol.TopicHalf, q.id, offset, 1)
+func (s *Service) read(queueID int32, offset int64) (*Half, error) {
+	units, err := s.o.Source.QueueUnits(protocol.TopicHalf, queueID, offset, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +125,20 @@ func (s *Service) read(q *queue, offset int64) (*Half, error) {
 		return nil, fmt.Errorf("%w: %w", errNoHalf, err)
 	}
 	return h, nil
+}
+
+// began is when the transaction began, by our clock: when its first record was stored. If that is gone, or if another broker put the
+// message back, the client's time has to do.
+func (s *Service) began(h *Half) time.Time {
+	if !h.putBack() {
+		return time.UnixMilli(h.StoreTimestamp)
+	}
+	if h.Root != h.QueueOffset {
+		if first, err := s.read(h.QueueID, h.Root); err == nil {
+			return time.UnixMilli(first.StoreTimestamp)
+		}
+	}
+	return time.UnixMilli(min(h.BornTimestamp, h.StoreTimestamp))
 }
 
 // round goes through the open half messages of a queue, oldest first, up to the first that is too young. Like Java's it puts those back
@@ -167,7 +181,7 @@ func (s *Service) gather(q *queue, at, end int64, start time.Time) (moves []move
 		if !open {
 			return moves, end, nil
 		}
-		h, err := s.read(q, offset)
+		h, err := s.read(q.id, offset)
 		if err != nil {
 			if len(moves) > 0 { // they must not be passed
 				return moves, offset, nil
@@ -213,7 +227,7 @@ func (s *Service) pass(q *queue, offset int64, why error) (next int64, err error
 // fate decides about an open half message, in Java's order.
 func (s *Service) fate(h *Half, start time.Time) fate {
 	set := s.o.Settings()
-	age := start.Sub(h.Began())
+	age := start.Sub(s.began(h))
 	patience, immune := h.immunity(set.Timeout)
 	switch {
 	case h.Checks >= set.MaxChecks, set.Reserved > 0 && age > set.Reserved:
@@ -317,7 +331,7 @@ func (s *Service) checkAsked() {
 		if !open {
 			continue
 		}
-		h, err := s.read(q, cur)
+		h, err := s.read(q.id, cur)
 		if err == nil {
 			err = s.move(q, []move{{h: h, fate: check}})
 		}

@@ -91,9 +91,11 @@ func (s *Service) verify(e *End) error {
 	case h.PhysicalOffset != e.LogOffset:
 		return fmt.Errorf("%w: The commit log offset wrong", ErrMismatch)
 	}
-	age := s.o.Clock.Now().Sub(h.Began())
-	if d, ok := h.immunity(s.o.Settings().Timeout); ok && !e.FromCheck && age > d {
-		return fmt.Errorf("%w: the message began %v ago, its immunity time (CHECK_IMMUNITY_TIME_IN_SECONDS) is %v; wait check", ErrTooLate, age.Truncate(time.Millisecond), d)
+	if d, ok := h.immunity(s.o.Settings().Timeout); ok && !e.FromCheck {
+		if age := s.o.Clock.Now().Sub(s.began(h)); age > d {
+			return fmt.Errorf("%w: the transaction began %v ago, its immunity time (CHECK_IMMUNITY_TIME_IN_SECONDS) is %v; wait check",
+				ErrTooLate, age.Truncate(time.Millisecond), d)
+		}
 	}
 	e.half = h
 	if e.Outcome == Commit {

@@ -310,7 +310,7 @@ func (r *rig) advance(d time.Duration) {
 // half sends a half message of group G to topic T.
 func (r *rig) half(name string, props ...string) store.AppendResult {
 	r.t.Helper()
-	m := store.Message{Topic: "T", QueueID: 2, Flag: 7, SysFlag: protocol.SysFlagTransactionPrepared, BornTimestamp: r.clk.Now().UnixMilli(),
+	m := store.Message{Topic: "T", QueueID: 2, Flag: 7, SysFlag: protocol.SysFlagTransactionPrepared, BornTimestamp: 7,
 		BornHost: host, StoreHost: host, Body: []byte(name), UniqKey: "U" + name, Tags: "TagA"}
 	m.Properties = protocol.AppendProperty(nil, "TRAN_MSG", "true")
 	m.Properties = protocol.AppendProperty(m.Properties, "UNIQ_KEY", m.UniqKey)

@@ -78,14 +78,6 @@ func decodeHalf(rec []byte) (*Half, error) {
 // putBack says that the record is not the transaction's first one.
 func (h *Half) putBack() bool { return h.Props.PreparedQueueOffset != "" || h.Checks > 0 }
 
-// Began is when the transaction began, by our clock where it is known: a record that was put back tells only the client's.
-func (h *Half) Began() time.Time {
-	if h.putBack() {
-		return time.UnixMilli(min(h.BornTimestamp, h.StoreTimestamp))
-	}
-	return time.UnixMilli(h.StoreTimestamp)
-}
-
 // immunity is how long the producer wants not to be asked, ok says that the message has such a time. One that is no number counts
 // as the time-out.
 func (h *Half) immunity(timeout time.Duration) (d time.Duration, ok bool) {

@@ -161,7 +161,7 @@ func TestTooLongToPutBack(t *testing.T) {
 	r.start()
 	at := r.half("a", "big", strings.Repeat("x", protocol.MaxPropertiesLength-135))
 	r.half("b")
-	h, _ := r.s.read(r.s.queues()[0], at.QueueOffset)
+	h, _ := r.s.read(0, at.QueueOffset)
 	if room := protocol.MaxPropertiesLength - len(h.Properties); room < 0 || room > 50 {
 		t.Fatal("room for", room)
 	}

@@ -14,10 +14,10 @@ func transactionCommands() []*command {
 	id := option{short: "i", long: "msgId", arg: true, required: true, help: "the broker's id of the message, as halfMessages prints it"}
 	return []*command{
 		{name: "halfMessages", class: "-", short: "List the open transactions, or those that were given up", json: true, run: halfMessages,
-			options: append(targetOptions("broker address", "masters of a cluster"),
-				option{short: "d", long: "discarded", help: "those that were given up after too many checks"},
-				option{short: "g", long: "producerGroup", arg: true, help: "only those of a producer group"},
-				option{short: "m", long: "maxNum", arg: true, help: "at most so many of each broker, default 64"})},
+			options: []option{optBroker("broker address"), optCluster("clusterName", "masters of a cluster; without -b and -c, of all that the NameServer knows"),
+				{short: "d", long: "discarded", help: "those that were given up after too many checks"},
+				{short: "g", long: "producerGroup", arg: true, help: "only those of a producer group"},
+				{short: "m", long: "maxNum", arg: true, help: "at most so many of each broker, default 64"}}},
 		{name: "resumeCheck", class: "-", short: "Ask for the outcome of a transaction now; one that was given up is opened again", run: resumeCheck,
 			options: []option{id}},
 		{name: "endTransaction", class: "-", short: "Commit or roll back a transaction in its producer's stead", run: endTransaction,
