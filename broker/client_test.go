@@ -147,6 +147,7 @@ func FuzzHeartbeat(f *testing.F) {
 	conn := brokertest.Dial(f, b.Addr())
 	f.Add([]byte(`{"clientID":"c","consumerDataSet":[{"groupName":"g","subscriptionDataSet":[{"topic":"T","subString":"a||b"}]}],"producerDataSet":[{"groupName":"P"}]}`))
 	f.Add([]byte(`{"consumerDataSet":[{"groupName":"../x"}]}`))
+	f.Add([]byte(`{"clientID":"c","consumerDataSet":[{"groupName":"g","subscriptionDataSet":[{"topic":"T","subString":"a > 5 AND","expressionType":"SQL92","subVersion":9}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if r := conn.With(t).Call(protocol.ReqHeartBeat, nil, body); strings.Contains(r.Remark, "panicked") {
 			t.Fatal(r.Remark)

@@ -257,6 +257,7 @@ func FuzzPullFields(f *testing.F) {
 	conn.Send("T", 0, "TAGS\x01a\x02", "m")
 	f.Add("T", "g", int32(0), int64(0), int32(32), int32(4), int64(0), "*", "TAG", int32(100))
 	f.Add("T", "g", int32(-1), int64(-5), int32(-32), int32(7), int64(1<<62), "a||b", "SQL92", int32(-1))
+	f.Add("T", "g", int32(0), int64(0), int32(32), int32(6), int64(0), "TAGS = 'a' AND b IS NULL", "SQL92", int32(100))
 	f.Fuzz(func(t *testing.T, topic, group string, queue int32, off int64, n, flag int32, commit int64, expr, kind string, bytes int32) {
 		c := conn.With(t)
 		h := &protocol.PullMessageRequestHeader{ConsumerGroup: group, Topic: topic, QueueID: queue, QueueOffset: off, MaxMsgNums: n, SysFlag: flag,

@@ -10,6 +10,17 @@ import (
 // maxHeight bounds how deep an expression may be nested, which bounds the stack of those who parse and evaluate it.
 const maxHeight = 500
 
+// maxLeaves bounds the names and values outside of IN lists, for each costs time with each message, which others wait for.
+const maxLeaves = 2000
+
+// leaf counts a name or value.
+func (p *parser) leaf(at token) error {
+	if p.leaves++; p.leaves > maxLeaves {
+		return errorAt(p.lex.text, at.from, "Too many conditions", "the limit is "+strconv.Itoa(maxLeaves)+" names and values; the list of IN may be longer")
+	}
+	return nil
+}
+
 // fail reports a check that failed, at the token that asked for it.
 func (p *parser) fail(at token, why string) error {
 	return errorAt(p.lex.text, at.from, "Illegal use of "+p.image(at), why)

@@ -9,7 +9,7 @@ import (
 // Bounds of a Cache.
 const (
 	cacheEntries = 256
-	cacheBytes   = 1 << 20 // of expressions
+	cacheBytes   = 256 << 10 // of expressions
 )
 
 // Cache keeps what Compile said of the expressions used last, errors too, for clients repeat themselves. Safe for concurrent use.

@@ -39,11 +39,12 @@ func Compile(text string) (*Expr, error) {
 
 // parser goes down the grammar; one token is read ahead.
 type parser struct {
-	lex   lexer
-	tok   token
-	depth int // of unary inside of unary
-	names []string
-	slots map[string]int32
+	lex    lexer
+	tok    token
+	depth  int // of unary inside of unary
+	leaves int
+	names  []string
+	slots  map[string]int32
 }
 
 // advance reads the next token.
@@ -326,6 +327,9 @@ func (p *parser) primary() (*node, error) {
 		return p.parentheses()
 	default:
 		return nil, p.expected("a name, a number, a text in single quotes, TRUE, FALSE, NULL, NOT, +, - or (")
+	}
+	if err == nil {
+		err = p.leaf(t)
 	}
 	if err != nil {
 		return nil, err

@@ -193,8 +193,14 @@ func TestNesting(t *testing.T) {
 	if got := evaluate(deep("(", "a = 1", ")", 400), "a=1"); got != "TRUE" {
 		t.Errorf("400 levels: %s", got)
 	}
-	if got := evaluate("a = 1"+strings.Repeat(" OR a = 2", 5000), "a=2"); got != "TRUE" {
+	if got := evaluate("a = 1"+strings.Repeat(" OR a = 2", 990), "a=2"); got != "TRUE" {
 		t.Errorf("a long list nests: %s", got)
+	}
+	if _, err := Compile("a = 1" + strings.Repeat(" OR a = 2", 1000)); err == nil || !strings.Contains(err.Error(), "Too many conditions at line 1, column 9001.") {
+		t.Errorf("a list without end: %v", err)
+	}
+	if got := evaluate("a IN ('1'"+strings.Repeat(", '2'", 5000)+", '3')", "a=3"); got != "TRUE" {
+		t.Errorf("a long IN: %s", got)
 	}
 	if _, err := Compile("a = '" + strings.Repeat("x", MaxLength) + "'"); err == nil || !strings.Contains(err.Error(), "Too long") {
 		t.Error(err)
