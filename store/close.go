@@ -5,10 +5,17 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/seedmq/seedmq/store/consumequeue"
 )
 
-// closeDrain bounds how long Close waits for the dispatcher. What it has not done then, the next start does.
-const closeDrain = 4 * time.Second
+// closeDrain bounds how long Close waits for the dispatcher, and closeQueues, which counts from the same moment, until it
+// gives up writing queues: the files of 100,000 new ones take many seconds to make. What was not done then, the next
+// start does.
+const (
+	closeDrain  = 2 * time.Second
+	closeQueues = 3 * time.Second
+)
 
 // close stops in an order in which nothing that was promised is lost: no more appends; the log is synced, which answers
 // those who wait; the dispatcher catches up; the goroutines end; queues, index and checkpoint are synced; and only when
@@ -18,19 +25,48 @@ func (s *Store) close() error {
 	if !s.o.SyncFlush {
 		s.confirm.advance(s.log.end.Load()) // an append that has just ended may not have come to it
 	}
+	defer s.interruptAfter(closeQueues)()
 	s.drain()
 	s.group.Close()
-	err := errors.Join(s.flush.failure(), s.flushQueues(true))
-	if s.dispatch.pos.Load() < s.log.end.Load() {
-		err = errors.Join(err, errors.New("store: not everything was dispatched"))
+	err, left := s.flush.failure(), s.flushQueues(true)
+	if !errors.Is(left, consumequeue.ErrInterrupted) {
+		err, left = errors.Join(err, left), nil
 	}
-	if err = errors.Join(err, s.closeFiles()); err == nil {
+	if s.dispatch.pos.Load() < s.log.end.Load() {
+		left = errors.Join(left, errors.New("store: not everything was dispatched"))
+	}
+	if s.dispatch.isFailed() {
+		err = errors.Join(err, left)
+	}
+	if err = errors.Join(err, s.closeFiles()); err == nil && left == nil {
 		err = s.removeAbort()
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		s.o.Log.Errorf("the store was not closed cleanly, the next start will recover it: %v", err)
+	case left != nil:
+		s.o.Log.Warnf("the store was closed before its queues were complete, the next start completes them: %v", left)
 	}
 	return errors.Join(err, s.unlock())
+}
+
+// interruptAfter ends the writing of queues after d, unless what it returns was called before.
+func (s *Store) interruptAfter(d time.Duration) (stop func()) {
+	t := s.o.Clock.NewTimer(d)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-done:
+		case <-t.C():
+			s.cq.Interrupt()
+		}
+	}()
+	return func() {
+		t.Stop()
+		close(done)
+		<-ended
+	}
 }
 
 // stopAppends returns when no append is going on and none will begin.

@@ -138,6 +138,18 @@ func (d *dispatcher) loop(limit int) {
 			d.wake <- struct{}{} // has room: only the running one sends
 			return
 		}
+		if limit == 0 && d.stopped() {
+			return // what is left, the next start does
+		}
+	}
+}
+
+func (d *dispatcher) stopped() bool {
+	select {
+	case <-d.s.group.Done():
+		return true
+	default:
+		return false
 	}
 }
 

@@ -95,8 +95,9 @@ type Set struct {
 	activeMu sync.Mutex
 	active   []*Queue // have a ring, or units not yet synced
 
-	flushMu sync.Mutex
-	flush   flushState
+	flushMu     sync.Mutex
+	flush       flushState
+	interrupted atomic.Bool
 
 	report Report
 }
@@ -339,11 +340,13 @@ func (s *Set) empty(moved string) error {
 	return s.fs.RemoveAll(moved)
 }
 
-// Close writes and syncs everything and closes all files. The set is of no use afterwards.
+// Close writes and syncs everything, unless Interrupt was called, and closes all files. The set is of no use afterwards.
 func (s *Set) Close() error {
 	_, err := s.Flush(true)
 	if err == nil {
 		err = s.saveSnapshot()
+	} else if err == ErrInterrupted { //nolint:errorlint // nothing else went wrong
+		err = nil
 	}
 	s.mu.Lock()
 	s.mu.closed = true

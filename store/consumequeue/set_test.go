@@ -378,3 +378,27 @@ func TestIgnoresWhatIsNotIts(t *testing.T) {
 	q, _ := s.Queue("T", 0)
 	wantRange(t, q, 0, 3)
 }
+
+func TestInterrupt(t *testing.T) {
+	m := fs.NewMem(nil)
+	s := openTest(t, m, withSnapshot)
+	q := newQueue(t, s, "T", 0, 0)
+	fill(t, q, 0, 5)
+	if p, err := s.Flush(true); err != nil || p == 0 {
+		t.Fatal(p, err)
+	}
+	fill(t, q, 5, 5)
+	s.Interrupt()
+	if _, err := s.Flush(false); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("flush after an interrupt: %v", err)
+	}
+	check(t, s.Close())
+	if _, err := m.Stat(s.snapshotPath()); err == nil {
+		t.Error("there is a snapshot of what was not written")
+	}
+	s = openTest(t, m, nil)
+	q, _ = s.Queue("T", 0)
+	if _, end := q.Range(); end != 5 {
+		t.Errorf("the queue ends at %d, 5 units were written", end)
+	}
+}

@@ -26,6 +26,8 @@ var (
 	ErrRemoved = errors.New("consumequeue: queue was removed")
 	// ErrSync: a sync failed; what is on the disk is unknown until the next start has cut and rebuilt it.
 	ErrSync = errors.New("consumequeue: sync failed")
+	// ErrInterrupted: Interrupt was called; what is not written stays in memory.
+	ErrInterrupted = errors.New("consumequeue: interrupted")
 	// ErrName: a topic or queue id that cannot be a folder's name.
 	ErrName = errors.New("consumequeue: bad name")
 )

@@ -152,7 +152,13 @@ func (s *Set) Flush(sync bool) (int64, error) {
 	listed := s.takeActive()
 	var err error
 	for _, q := range listed {
+		if s.interrupted.Load() {
+			break
+		}
 		err = errors.Join(err, q.writeOut())
+	}
+	if err == nil && s.interrupted.Load() {
+		err = ErrInterrupted
 	}
 	if err == nil {
 		f.written = max(f.written, upTo)
@@ -170,6 +176,10 @@ func (s *Set) Flush(sync bool) (int64, error) {
 	}
 	return f.written, err
 }
+
+// Interrupt makes a running Flush, and all later ones, end early with ErrInterrupted: making the files of very many queues
+// takes longer than a stop may, and the log has it all. It cannot be undone.
+func (s *Set) Interrupt() { s.interrupted.Store(true) }
 
 func (s *Set) takeActive() []*Queue {
 	s.activeMu.Lock()

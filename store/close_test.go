@@ -1,0 +1,62 @@
+package store_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seedmq/seedmq/store"
+	"github.com/seedmq/seedmq/store/fs"
+)
+
+// slowQueues lets a test hold the making of consume queue files.
+type slowQueues struct {
+	*fs.Mem
+	waiting, gate chan struct{}
+}
+
+func (s *slowQueues) OpenFile(name string, flag int, perm os.FileMode) (fs.File, error) {
+	if strings.Contains(name, "/consumequeue/") && flag&os.O_CREATE != 0 {
+		s.waiting <- struct{}{}
+		<-s.gate
+	}
+	return s.Mem.OpenFile(name, flag, perm)
+}
+
+// TestCloseDoesNotWaitForManyQueues: a stop takes its time at most. What is not written then is made from the log.
+func TestCloseDoesNotWaitForManyQueues(t *testing.T) {
+	slow := &slowQueues{Mem: fs.NewMem(nil), waiting: make(chan struct{}, 100), gate: make(chan struct{})}
+	e := newEnv(t, func(o *store.Options) { o.FS, o.CommitLogFileSize = slow, 1<<20 })
+	const queues = 20
+	for q := range int32(queues) {
+		e.send(msg("A", q, "body"))
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- e.s.Close() }()
+	<-slow.waiting
+	e.clock.Advance(time.Minute)
+	e.until("the close is cut short", func() bool {
+		select {
+		case slow.gate <- struct{}{}:
+		default:
+		}
+		return len(closed) == 1
+	})
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if made := 1 + len(slow.waiting); made == queues {
+		t.Fatalf("all %d queues were written", made)
+	}
+	if _, err := slow.Stat("/s/abort"); err != nil {
+		t.Fatalf("the next start would not know: %v", err)
+	}
+	close(slow.gate)
+	e.open()
+	for q := range int32(queues) {
+		if got, _ := e.get(get("A", q, 0)); len(got) != 1 {
+			t.Errorf("queue %d has %q", q, got)
+		}
+	}
+}
