@@ -210,6 +210,7 @@ var calls = []call{
 			"remoting",      // deadlines of sockets and certificates are absolute times of the system
 			"tools/harness", // watches real processes
 			"tools/crash",   // as above
+			"tools/perf",    // as above
 		}, true, "take a conf/clock.Clock"},
 	{"time", []string{"Sleep"}, []string{"conf/clock", "tools/crash"}, false, "wait for the condition, or drive a fake clock"},
 	{"math/rand", nil, nil, true, "take a seeded *rand.Rand"},
