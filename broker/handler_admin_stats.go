@@ -67,7 +67,7 @@ func (b *Broker) storeInfo(t map[string]string, st *store.Status) {
 	t["commitLogDirCapacity"] = fmt.Sprintf("Total : %s, Free : %s.", humanBytes(st.DirTotal), humanBytes(st.DirFree))
 	t["putMessageTimesTotal"] = itoa(st.PutTimes)
 	t["putMessageSizeTotal"] = itoa(st.PutBytes)
-	t["putMessageFailedTimes"] = itoa(st.PutFailures)
+	t["putMessageFailedTimes"] = itoa(b.stats.Totals().PutFailed)
 	average := 0.0
 	if st.PutTimes > 0 {
 		average = float64(st.PutBytes) / float64(st.PutTimes)
@@ -77,7 +77,10 @@ func (b *Broker) storeInfo(t map[string]string, st *store.Status) {
 	t["putMessageDistributeTime"] = distribution
 	t["putMessageEntireTimeMax"] = itoa(longest.Milliseconds())
 	t["getMessageEntireTimeMax"] = "0"
-	t["putLatency99"], t["putLatency999"] = "0.00", "0.00"
+	ms := func(d time.Duration) string {
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', 2, 64)
+	}
+	t["putLatency99"], t["putLatency999"] = ms(b.stats.PutLatency(0.99)), ms(b.stats.PutLatency(0.999))
 }
 
 // trafficInfo adds what goes in and out.

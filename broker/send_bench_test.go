@@ -2,8 +2,8 @@ package broker
 
 import (
 	"context"
-	"runtime"
 	"net/netip"
+	"runtime"
 	"strconv"
 	"testing"
 

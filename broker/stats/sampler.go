@@ -38,6 +38,9 @@ func (s *Stats) sample(now time.Time, tick int) {
 	for _, m := range s.meters() {
 		m.sample(ms, withHour, withDay)
 	}
+	if tick%latencyTicks == 0 {
+		s.puts.latency.roll()
+	}
 	s.rates.note(s.counters(ms))
 	s.days.roll(now, s.put.Value(), s.get.Value())
 }
@@ -164,6 +167,7 @@ func (d *days) roll(now time.Time, put, get int64) {
 type putTimes struct {
 	classes [len(putClasses) + 1]atomic.Int64
 	longest atomic.Int64 // ns
+	latency latencies
 }
 
 // putClasses are upper bounds; the names are those of Java's putMessageDistributeTime.
@@ -184,6 +188,7 @@ func (s *Stats) AddPutTime(d time.Duration, n int64) {
 		i++
 	}
 	s.puts.classes[i].Add(n)
+	s.puts.latency.add(d, n)
 	for old := s.puts.longest.Load(); int64(d) > old; old = s.puts.longest.Load() {
 		if s.puts.longest.CompareAndSwap(old, int64(d)) {
 			return
