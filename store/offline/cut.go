@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store/checkpoint"
@@ -123,16 +124,10 @@ func (res *Result) cutFiles(o Options, l *Layout, at int64) error {
 		f := l.LogFiles[i]
 		from := max(at-f.Start, 0)
 		name := logFileName(o.CommitLogDir, f.Start)
-		aside, err := keep(o, name, from, f.Start+from)
-		if err != nil {
-			return err
-		}
-		if aside != "" {
-			res.Aside = append(res.Aside, aside)
-		}
+		var err error
 		if from == 0 && i > 0 {
-			err = errors.Join(o.FS.Remove(name), o.FS.SyncDir(o.CommitLogDir))
-		} else {
+			err = res.takeAway(o, name, f.Start)
+		} else if err = res.keep(o, name, from, f.Start+from); err == nil {
 			err = zeroFrom(o.FS, name, from, l.LogFileSize)
 		}
 		if err != nil {
@@ -142,16 +137,62 @@ func (res *Result) cutFiles(o Options, l *Layout, at int64) error {
 	return nil
 }
 
+// takeAway moves a whole file to torn/, or removes it when it is all zeros.
+func (res *Result) takeAway(o Options, name string, pos int64) error {
+	used, err := hasData(o.FS, name)
+	if err != nil {
+		return err
+	}
+	if used {
+		to := asideName(o, pos)
+		switch err := o.FS.Rename(name, to); {
+		case err == nil:
+			res.Aside = append(res.Aside, to)
+			return errors.Join(o.FS.SyncDir(o.path(tornDir)), o.FS.SyncDir(o.CommitLogDir))
+		case !errors.Is(err, syscall.EXDEV):
+			return err
+		}
+		if err := res.keep(o, name, 0, pos); err != nil { // torn/ is on another disk than the log
+			return err
+		}
+	}
+	return errors.Join(o.FS.Remove(name), o.FS.SyncDir(o.CommitLogDir))
+}
+
+// hasData says that a file has a byte that is not zero.
+func hasData(f fs.FS, name string) (bool, error) {
+	file, err := f.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	buf := make([]byte, readAtOnce)
+	for at := int64(0); at < info.Size; at += readAtOnce {
+		if err := readFull(file, buf, at); err != nil || !allZero(buf) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+func asideName(o Options, pos int64) string {
+	return freeName(o.FS, filepath.Join(o.path(tornDir), fmt.Sprintf("%020d.cut", pos)))
+}
+
 // keep copies what a file has from an offset on to torn/, named after its log position. Zeros are not worth it.
-func keep(o Options, name string, from, pos int64) (aside string, err error) {
+func (res *Result) keep(o Options, name string, from, pos int64) error {
 	in, err := o.FS.Open(name)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
-		return "", err
+		return err
 	}
 	buf := make([]byte, readAtOnce)
 	var out fs.File
@@ -161,10 +202,11 @@ func keep(o Options, name string, from, pos int64) (aside string, err error) {
 			continue
 		}
 		if out == nil {
-			aside = freeName(o.FS, filepath.Join(o.path(tornDir), fmt.Sprintf("%020d.cut", pos)))
+			aside := asideName(o, pos)
 			if out, err = o.FS.Create(aside); err != nil {
-				return "", err
+				return err
 			}
+			res.Aside = append(res.Aside, aside)
 		}
 		_, err = out.WriteAt(part, at-from)
 	}
@@ -174,7 +216,7 @@ func keep(o Options, name string, from, pos int64) (aside string, err error) {
 		}
 		err = errors.Join(err, out.Close(), o.FS.SyncDir(o.path(tornDir)))
 	}
-	return aside, err
+	return err
 }
 
 func allZero(b []byte) bool {
