@@ -40,6 +40,9 @@ func (b *Broker) configChanged(old, now *conf.BrokerProcess) {
 			s.BrokerIP1 = ip
 		}
 	})
+	if b.txn != nil {
+		b.txn.SettingsChanged()
+	}
 	if b.store != nil && limitsOf(&old.Store) != limitsOf(&now.Store) {
 		if err := b.store.SetLimits(limitsOf(&now.Store)); err != nil { // of a file that was read again; updates are checked before
 			b.log.Errorf("limits of the store stay as they are: %v", err)

@@ -172,6 +172,19 @@ func offsets(c *brokertest.Client, topic string) (min, max int64) {
 	return 0, h.Offset
 }
 
+// TestCheckTimesChangeLive: a shorter time-out counts at once for what is open.
+func TestCheckTimesChangeLive(t *testing.T) {
+	b := brokertest.Start(t, func(o *broker.Options) { o.Broker.TransactionTimeOut = 3_600_000 })
+	c := brokertest.Dial(t, b.Addr())
+	produce(c, t, "P")
+	half(t, c, "T", "a")
+	stored(t, c, protocol.TopicHalf, 0, 1)
+	c.Must(protocol.ReqUpdateBrokerConfig, nil, []byte("transactionTimeOut=1\n"), nil)
+	if r := answer(t, c, c.Push(), toRollback); r.Code != protocol.RespSuccess {
+		t.Error(r.Code, r.Remark)
+	}
+}
+
 func TestRejectTransactions(t *testing.T) {
 	b := brokertest.Start(t, func(o *broker.Options) { o.Broker.RejectTransactionMessage = true })
 	c := brokertest.Dial(t, b.Addr())

@@ -188,6 +188,9 @@ func (s *Service) kick() {
 	}
 }
 
+// SettingsChanged has the loop look at the settings again.
+func (s *Service) SettingsChanged() { s.kick() }
+
 // Open is the number of half messages that are neither committed nor rolled back.
 func (s *Service) Open() int {
 	s.mu.Lock()

@@ -105,7 +105,7 @@ func resumeCheck(ctx context.Context, c *call) error {
 func endTransaction(ctx context.Context, c *call) error {
 	outcome := c.str("o")
 	if outcome != "commit" && outcome != "rollback" {
-		return usagef("the outcome is %q: it must be commit or rollback", outcome)
+		return fmt.Errorf("the outcome is %q: it must be commit or rollback", outcome)
 	}
 	m, addr, err := c.half(ctx)
 	if err != nil {
