@@ -8,6 +8,9 @@ import (
 func parseInt64(s string) (int64, bool) { return parseInt(s, 64) }
 
 func parseInt32(s string) (int32, bool) {
+	if len(s) == 1 && s[0]-'0' <= 9 { // most are
+		return int32(s[0] - '0'), true
+	}
 	n, ok := parseInt(s, 32)
 	return int32(n), ok
 }

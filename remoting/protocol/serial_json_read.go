@@ -242,6 +242,7 @@ const (
 	onesMask   = 0x0101010101010101
 	highMask   = 0x8080808080808080
 	backslants = '\\' * onesMask
+	quotes     = '"' * onesMask
 )
 
 // zeroBytes has the high bit set of the lowest byte of x that is zero (and perhaps of higher ones).
@@ -253,18 +254,31 @@ func zeroBytes(x uint64) uint64 { return (x - onesMask) &^ x & highMask }
 func (r *jsonReader) compactFields(c *Command) (done bool, err error) {
 	b, s, i := r.b, r.s, r.i
 	for i < len(b) && b[i] == '"' && len(c.Ext) < MaxExtFields {
-		keyEnd := shortStringEnd(b, i+1)
-		if keyEnd+3 >= len(b) || b[keyEnd] != '"' || b[keyEnd+1] != ':' || b[keyEnd+2] != '"' {
-			return false, nil
+		keyEnd := i + 2
+		if !isLetterKey(b[i:]) {
+			keyEnd = stringEnd(b, i+1, '"')
+			if keyEnd+3 >= len(b) || b[keyEnd] != '"' || b[keyEnd+1] != ':' || b[keyEnd+2] != '"' {
+				return false, nil
+			}
 		}
-		end := shortStringEnd(b, keyEnd+3)
+		from := keyEnd + 3
+		end := from
+		if from+8 > len(b) {
+			end = stringEnd(b, from, '"')
+		} else if p := b[from : from+8]; p[1] == '"' && p[0] != '"' && p[0] != '\\' { // a digit, most likely
+			end++
+		} else if x := binary.LittleEndian.Uint64(p); zeroBytes(x^quotes)|zeroBytes(x^backslants) != 0 {
+			end += bits.TrailingZeros64(zeroBytes(x^quotes)|zeroBytes(x^backslants)) >> 3
+		} else {
+			end = stringEnd(b, from+8, '"')
+		}
 		if end >= len(b) {
 			return false, nil
 		}
-		value := s[keyEnd+3 : end]
+		value := s[from:end]
 		if b[end] == '"' {
 			r.i = end + 1
-		} else if value, err = r.escaped(keyEnd+3, end, '"'); err != nil {
+		} else if value, err = r.escaped(from, end, '"'); err != nil {
 			return false, err
 		}
 		c.Ext = append(c.Ext, ExtField{Key: s[i+1 : keyEnd], Value: value})
@@ -282,12 +296,13 @@ func (r *jsonReader) compactFields(c *Command) (done bool, err error) {
 	return false, nil
 }
 
-// shortStringEnd is stringEnd for strings that are mostly a letter or a digit.
-func shortStringEnd(b []byte, i int) int {
-	if i+1 < len(b) && b[i+1] == '"' && b[i] != '"' && b[i] != '\\' {
-		return i + 1
+// isLetterKey reports whether b begins with a key of one byte, its colon and the opening quote of its value.
+func isLetterKey(b []byte) bool {
+	const mask, form = 0xFF_FF_FF_00_FF, 0x22_3A_22_00_22 // "?":"
+	if len(b) < 8 {
+		return false
 	}
-	return stringEnd(b, i, '"')
+	return binary.LittleEndian.Uint64(b)&mask == form && b[1] != '"' && b[1] != '\\'
 }
 
 // stringEnd returns the index of the first quote or backslash at or behind i, len(b) if there is none.
