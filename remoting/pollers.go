@@ -13,10 +13,16 @@ import (
 // coresPerPoller is netpoll's own rule.
 const coresPerPoller = 20
 
-// netpoll writes what peers do wrong to stderr; what matters of it is logged here.
+// netpoll writes what peers do wrong to stderr; what matters of it is logged here. A goroutine of its own costs a burst
+// less than one of netpoll's pool.
 func init() {
 	pollers.n = runtime.GOMAXPROCS(0)/coresPerPoller + 1
-	_ = netpoll.Configure(netpoll.Config{PollerNum: pollers.n, LoggerOutput: io.Discard, LoadBalance: netpoll.RoundRobin})
+	_ = netpoll.Configure(netpoll.Config{
+		PollerNum:    pollers.n,
+		Runner:       func(_ context.Context, serve func()) { go serve() },
+		LoggerOutput: io.Discard,
+		LoadBalance:  netpoll.RoundRobin,
+	})
 }
 
 // pollers are netpoll's, which live as long as the process and are shared by all servers and clients in it.
@@ -67,12 +73,16 @@ func (p *pollerSet) hangLocked() error {
 }
 
 func newBell() (bell, error) {
+	syscall.ForkLock.RLock()
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fds[0])
+		syscall.CloseOnExec(fds[1])
+	}
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return bell{}, err
 	}
-	syscall.CloseOnExec(fds[0])
-	syscall.CloseOnExec(fds[1])
 	nc, err := netpoll.NewFDConnection(fds[0])
 	if err != nil {
 		syscall.Close(fds[1])

@@ -57,9 +57,15 @@ func (b *burst) put() {
 // read serves all input that is there and returns when none is left, or with errBacklog when more than most bytes have
 // come meanwhile. It waits for the rest of a frame that has begun. After any other error, which it has logged, the
 // connection is closed or to be closed.
-func (c *conn) read(in input, most int) error {
+func (c *conn) read(in input, most int) (err error) {
 	b := bursts.Get().(*burst)
 	defer b.put()
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(p)
+			err = ErrClosed
+		}
+	}()
 	for b.head != nil || in.Len() > 0 {
 		if !c.waitRoom() {
 			return ErrClosed
@@ -176,14 +182,14 @@ func (c *conn) serve(reqs []*protocol.Command) {
 	if len(reqs) == 0 {
 		return
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			k.stats.panics.Add(1)
-			k.log.Errorf("handler panicked, closing connection %d of %v: %v\n%s", c.id, c.RemoteAddr(), p, debug.Stack())
-			c.Close(ClosedByHandler)
-		}
-	}()
 	k.handler.ServeBurst(c, reqs)
+}
+
+// panicked ends a connection whose handler, or anything else that its input led to, panicked.
+func (c *conn) panicked(p any) {
+	c.core.stats.panics.Add(1)
+	c.core.log.Errorf("handler panicked, closing connection %d of %v: %v\n%s", c.id, c.RemoteAddr(), p, debug.Stack())
+	c.Close(ClosedByHandler)
 }
 
 // admit counts the requests as in flight and answers those that are too many, or that come during shutdown.
