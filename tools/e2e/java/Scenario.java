@@ -89,6 +89,93 @@ public class Scenario {
 
     static SendResult ok(SendResult r) { check(r.getSendStatus() == SendStatus.SEND_OK, r.toString()); return r; }
 
+    /** Half messages that are committed, rolled back, or decided by a check; the broker checks after a second. */
+    static void transaction() throws Exception {
+        Map<String, AtomicInteger> checks = new ConcurrentHashMap<>();
+        TransactionMQProducer p = new TransactionMQProducer("JTxn" + topic);
+        p.setNamesrvAddr(ns);
+        p.setInstanceName("txn");
+        p.setTransactionListener(new TransactionListener() {
+            public LocalTransactionState executeLocalTransaction(Message m, Object arg) {
+                switch ((String) arg) {
+                    case "commit": return LocalTransactionState.COMMIT_MESSAGE;
+                    case "rollback": return LocalTransactionState.ROLLBACK_MESSAGE;
+                    default: return LocalTransactionState.UNKNOW;
+                }
+            }
+            public LocalTransactionState checkLocalTransaction(MessageExt m) {
+                String b = s(m.getBody());
+                int n = checks.computeIfAbsent(b, x -> new AtomicInteger()).incrementAndGet();
+                check(m.getTopic().equals(topic) && m.getTransactionId() != null && m.getTransactionId().equals(m.getUserProperty("id")), "checked " + m);
+                if (b.startsWith("late") && n < 2) return LocalTransactionState.UNKNOW;
+                return b.endsWith("drop") ? LocalTransactionState.ROLLBACK_MESSAGE : LocalTransactionState.COMMIT_MESSAGE;
+            }
+        });
+        p.start();
+        Map<String, MessageExt> seen = new ConcurrentHashMap<>();
+        DefaultMQPushConsumer c = consumer("JTxnC" + topic, "txnc", topic, "TagA", (ms, x) -> {
+            for (MessageExt m : ms) { seen.put(s(m.getBody()), m); add(s(m.getBody())); }
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        c.start();
+        String[][] all = {{"now", "commit"}, {"now drop", "rollback"}, {"checked", ""}, {"checked drop", ""}, {"late", ""}, {"late drop", ""}};
+        for (String[] one : all) {
+            Message m = new Message(topic, "TagA", "k " + one[0], u(one[0]));
+            MessageAccessor.putProperty(m, "UNIQ_KEY", MessageClientIDSetter.createUniqID());
+            m.putUserProperty("id", m.getProperty("UNIQ_KEY"));
+            TransactionSendResult r = p.sendMessageInTransaction(m, one[1]);
+            check(r.getSendStatus() == SendStatus.SEND_OK && r.getTransactionId().equals(m.getProperty("UNIQ_KEY")), r.toString());
+        }
+        received(45, "now", "checked", "late");
+        eventually(45, () -> checks.containsKey("late drop") && checks.get("late drop").get() >= 2 && checks.containsKey("checked drop") ? null : "checks " + checks);
+        Thread.sleep(3000); // two more rounds: nobody is asked again, nothing comes twice
+        check(got.size() == 3, "received " + got);
+        for (AtomicInteger n : got.values()) check(n.get() == 1, "received twice: " + got);
+        check(checks.get("checked").get() == 1 && checks.get("checked drop").get() == 1 && checks.get("late").get() == 2 && checks.get("late drop").get() == 2
+            && !checks.containsKey("now") && !checks.containsKey("now drop"), "checks " + checks);
+        MessageExt m = seen.get("late");
+        check(m.getPreparedTransactionOffset() > 0 && m.getKeys().equals("k late") && m.getTransactionId().equals(m.getUserProperty("id")), "received " + m);
+        c.shutdown();
+        p.shutdown();
+    }
+
+    /** Requests are answered through the broker; one that nobody answers runs into its time limit. */
+    static void requestReply() throws Exception {
+        DefaultMQProducer replier = producer("JReplier" + topic), p = producer("JRequester" + topic);
+        AtomicReference<Throwable> failed = new AtomicReference<>();
+        DefaultMQPushConsumer c = consumer("JReply" + topic, "reply", topic, "*", (ms, x) -> {
+            for (MessageExt m : ms) {
+                try {
+                    if (!s(m.getBody()).startsWith("ask")) continue;
+                    ok(replier.send(org.apache.rocketmq.client.utils.MessageUtil.createReplyMessage(m, u("reply to " + s(m.getBody()))), 5000));
+                } catch (Throwable t) { failed.set(t); }
+            }
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        c.start();
+        eventually(45, () -> { // until the replier has its queues
+            try { return s(p.request(new Message(topic, u("ask first")), 3000).getBody()).equals("reply to ask first") ? null : "wrong reply"; } catch (Exception e) { return e + " " + failed.get(); }
+        });
+        failed.set(null);
+        for (int i = 0; i < 20; i++) {
+            Message r = p.request(new Message(topic, "ask", u("ask " + i)), 8000);
+            check(s(r.getBody()).equals("reply to ask " + i), "reply " + r);
+        }
+        CountDownLatch l = new CountDownLatch(1);
+        p.request(new Message(topic, u("ask async")), new RequestCallback() {
+            public void onSuccess(Message m) { add(s(m.getBody())); l.countDown(); }
+            public void onException(Throwable t) { failed.set(t); l.countDown(); }
+        }, 8000);
+        check(l.await(10, TimeUnit.SECONDS) && count("reply to ask async") == 1, "async request: " + failed.get());
+        String why = "a reply";
+        try { p.request(new Message(topic, u("silent")), 1500); } catch (Exception e) { why = e.getClass().getSimpleName(); }
+        check(why.equals("RequestTimeoutException"), "a request that nobody answers brings " + why);
+        check(failed.get() == null, "reply: " + failed.get());
+        c.shutdown();
+        replier.shutdown();
+        p.shutdown();
+    }
+
     /** Sends in every way and receives each message exactly once. */
     static void producer() throws Exception {
         DefaultMQProducer p = producer("JProducer");
