@@ -62,6 +62,17 @@ func TestMurmur(t *testing.T) {
 			t.Errorf("%q: %#x, want %#x", text, got, want)
 		}
 	}
+	for _, x := range []struct {
+		group, topic string
+		want         []int
+	}{ // what RocketMQ 5.5.0 computes
+		{"g1", "TopicA", []int{19, 13, 46}}, {"JSqlGroup", "JSql", []int{33, 93, 108}}, {"%RETRY%g", "T", []int{24, 13, 19}}, {"组", "主题", []int{38, 9, 19}},
+		{"a-very-long-group-name-of-more-than-16-bytes", "topic", []int{90, 88, 11}},
+	} {
+		if b := bloomOf(x.group, x.topic); !slices.Equal(b.BitPos, x.want) {
+			t.Errorf("%s#%s: %v, want %v", x.group, x.topic, b.BitPos, x.want)
+		}
+	}
 	for i := range 500 {
 		b := bloomOf("group"+fmt.Sprint(i), "topic")
 		if !b.fits() || slices.Min(b.BitPos) < 0 || slices.Max(b.BitPos) >= bloomBits {
