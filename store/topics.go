@@ -74,9 +74,8 @@ func (s *Store) finishDeletions() (from int64, err error) {
 		for _, cq := range s.cq.Queues(topic) {
 			var u [1]consumequeue.Unit
 			first, _ := cq.Range()
-			if n, _ := cq.Read(first, u[:]); n == 1 && u[0].PhysicalOffset < at {
-				old = true
-			}
+			n, _ := cq.Read(first, u[:])
+			old = old || n == 1 && u[0].PhysicalOffset < at || cq.MaxPhys() >= 0 && cq.MaxPhys() <= at
 		}
 		if old {
 			s.o.Log.Warnf("finishing the deletion of topic %s, which was interrupted", topic)
