@@ -37,11 +37,6 @@ func (b *Broker) txnRoutes() []remoting.Route {
 func (b *Broker) makeTxn() {
 	b.txn = txn.New(txn.Options{Source: b.store, NewBatch: func() txn.Batch { return txn.NewStoreBatch(b.store) },
 		Progress: txnProgress{b}, Settings: b.txnSettings, Clock: b.clk, Log: b.log, Ask: b.askProducer,
-		UniqID: func() string {
-			var id [uniqIDLen]byte
-			b.sender.ids.next(&id, b.clk.Now())
-			return string(id[:])
-		},
 		Host:    func() netip.AddrPort { return b.Self() },
 		Flushed: func() int64 { return b.store.Status().FlushedPhys },
 		Route:   b.queueNow,

@@ -97,7 +97,7 @@ func TestTransaction(t *testing.T) {
 	if err := h.DecodeExt(push.Ext); err != nil {
 		t.Fatal(err)
 	}
-	if string(got.Body) != "a" || got.SysFlag != toCommit || got.PreparedTransactionOffset != h.CommitLogOffset || p["REAL_TOPIC"] != "T" || p["TRANSACTION_CHECK_TIMES"] == "" {
+	if string(got.Body) != "a" || got.SysFlag != toCommit || got.PreparedTransactionOffset != h.CommitLogOffset || p["REAL_TOPIC"] != "" || p["TRANSACTION_CHECK_TIMES"] == "" {
 		t.Errorf("%+v", got)
 	}
 	// The first record ends nothing any more.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/netip"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -220,7 +219,6 @@ type rig struct {
 	progress *fakeProgress
 	saved    map[fakeQueue]int64   // what is on disk of progress
 	flushed  atomic.Pointer[int64] // nil: everything
-	ids      atomic.Int64
 
 	askMu sync.Mutex
 	asks  []asked
@@ -253,7 +251,7 @@ func (r *rig) start() {
 			defer r.askMu.Unlock()
 			r.asks = append(r.asks, asked{string(h.Body), protocol.ParseProperties(h.Again)[protocol.PropertyTransactionCheckTimes], at})
 		},
-		UniqID: func() string { return "OP" + strconv.FormatInt(r.ids.Add(1), 10) }, Host: func() netip.AddrPort { return host }})
+		Host: func() netip.AddrPort { return host }})
 	r.mu.Lock()
 	r.notify = r.s.Notify
 	r.mu.Unlock()

@@ -121,9 +121,18 @@ func (h *Half) RealQueue() int32 {
 	return q
 }
 
-// committed is the message that a commit stores: all properties stay, as in Java.
+// committed is the message that a commit stores: all properties stay but those that say where it goes and came from, as in Java.
 func (h *Half) committed() (store.Message, error) {
 	m := h.message()
+	m.Properties = m.Properties[:0]
+	protocol.EachProperty(h.Properties, func(name, value string) bool {
+		switch name {
+		case protocol.PropertyRealTopic, protocol.PropertyRealQueueID, protocol.PropertyTransactionPreparedOffset:
+		default:
+			m.Properties = protocol.AppendProperty(m.Properties, name, value)
+		}
+		return true
+	})
 	var err error
 	if m.Topic, m.QueueID, err = h.target(); err != nil {
 		return m, err

@@ -27,13 +27,11 @@ func eachMark(body string, fn func(offset int64)) {
 
 // opMessage is the op message with these marks.
 func (s *Service) opMessage(queueID int32, body []byte) store.Message {
-	id := s.o.UniqID()
-	props := protocol.AppendProperty(nil, protocol.PropertyUniqKey, id)
-	props = protocol.AppendProperty(props, protocol.PropertyWait, "true")
+	props := protocol.AppendProperty(nil, protocol.PropertyWait, "true")
 	props = protocol.AppendProperty(props, protocol.PropertyTags, opTag)
 	host := s.o.Host()
 	return store.Message{Topic: protocol.TopicOpHalf, QueueID: queueID, BornTimestamp: s.o.Clock.Now().UnixMilli(), BornHost: host, StoreHost: host,
-		Properties: props, Body: body, Tags: opTag, UniqKey: id}
+		Properties: props, Body: body, Tags: opTag}
 }
 
 // marks gathers the marks of one append, and makes op messages of them that are not longer than the limit.

@@ -24,7 +24,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts of testdata pr
 //	start                          a service on what is on disk
 //	half NAME [PROPERTY=VALUE]     a producer of group G sends a half message
 //	commit|rollback NAME [check] [record=N] [group=G] [offset=N] [at=N]
-//	                               ends it by its newest record, or the N-th of its records; at is a log position to lie about
+//	                               ends it by its newest record, or the N-th of its records; at is a wrong log position, or that of the first mark or message
 //	advance 6s                     moves the clock
 //	flushed                        the disk has everything that is there now, and nothing that comes later
 //	save                           the periodic save of the progress
@@ -238,6 +238,12 @@ func (p *script) endBy(outcome, name string, opt map[string]string) error {
 	}
 	e.QueueOffset = int64(num(opt["offset"], int(e.QueueOffset)))
 	e.LogOffset = int64(num(opt["at"], int(e.LogOffset)))
+	switch opt["at"] {
+	case "mark":
+		e.LogOffset = p.records(protocol.TopicOpHalf)[0].PhysicalOffset
+	case "message":
+		e.LogOffset = p.records2("T", 2)[0].PhysicalOffset
+	}
 	es := []End{e}
 	p.s.End(es)
 	return es[0].Err

@@ -65,9 +65,8 @@ type Options struct {
 	// Ask sends a check to a producer of the group; it must not block and keep nothing of h but its strings and body. at is where the
 	// record now is.
 	Ask func(h *Half, at store.AppendResult)
-	// UniqID makes a UNIQ_KEY, Host is this broker's address.
-	UniqID func() string
-	Host   func() netip.AddrPort
+	// Host is this broker's address.
+	Host func() netip.AddrPort
 	// Flushed is the log position up to which the disk has everything: progress that rests on later records is not published. Nil:
 	// everything counts.
 	Flushed func() int64

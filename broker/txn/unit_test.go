@@ -29,7 +29,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestCommittedAsJava: what a commit stores differs from the half message in topic, queue, flag and prepared offset only.
+// TestCommittedAsJava: what a commit stores differs from the half message in topic, queue, flag, prepared offset and the properties that named these.
 func TestCommittedAsJava(t *testing.T) {
 	r := newRig(t)
 	r.start()
@@ -39,12 +39,14 @@ func TestCommittedAsJava(t *testing.T) {
 	}
 	half, got := r.records(protocol.TopicHalf)[0], r.records2("T", 2)[0]
 	if got.PreparedTransactionOffset != at.PhysicalOffset || got.SysFlag != protocol.SysFlagTransactionCommit || got.Flag != 7 ||
-		got.BornTimestamp != half.BornTimestamp || got.BornHost != half.BornHost || got.StoreHost != half.StoreHost || got.Properties != half.Properties || string(got.Body) != "a" {
+		got.BornTimestamp != half.BornTimestamp || got.BornHost != half.BornHost || got.StoreHost != half.StoreHost || string(got.Body) != "a" {
 		t.Errorf("%+v", got)
 	}
+	if want := strings.Replace(half.Properties, "REAL_TOPIC\x01T\x02REAL_QID\x012\x02", "", 1); got.Properties != want || want == half.Properties {
+		t.Errorf("properties %q, want %q", got.Properties, want)
+	}
 	op := r.records(protocol.TopicOpHalf)[0]
-	p := protocol.ParseProperties(op.Properties)
-	if string(op.Body) != "0," || op.SysFlag != 0 || p["TAGS"] != "d" || p["UNIQ_KEY"] == "" || op.BornHost != host || op.StoreHost != host {
+	if string(op.Body) != "0," || op.SysFlag != 0 || op.Properties != "WAIT\x01true\x02TAGS\x01d\x02" || op.BornHost != host || op.StoreHost != host {
 		t.Errorf("%+v %s", op, op.Body)
 	}
 }
