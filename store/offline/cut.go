@@ -228,11 +228,23 @@ func allZero(b []byte) bool {
 	return true
 }
 
-// zeroFrom makes zeros of a file from an offset on, up to its full length.
+// zeroFrom makes zeros of what a file has from an offset on. It never gets shorter, not even for a moment: its length is
+// how others know the size of the log's files.
 func zeroFrom(f fs.FS, name string, from, size int64) error {
 	file, err := f.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.Truncate(from), file.Truncate(size), file.Sync(), file.Close())
+	err = file.Truncate(size) // one that was short
+	buf, zeros := make([]byte, readAtOnce), make([]byte, readAtOnce)
+	for at := from; at < size && err == nil; at += readAtOnce {
+		part := buf[:min(readAtOnce, size-at)]
+		if err = readFull(file, part, at); err == nil && !allZero(part) {
+			_, err = file.WriteAt(zeros[:len(part)], at)
+		}
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
 }
