@@ -34,6 +34,9 @@ func (p *puller) hold(q *pull) bool {
 // holdOn holds a pull again that was woken by messages which its filter refuses: only the next offset moves, and the client is not asked
 // to come again for each of them. The end of its time stays.
 func (p *puller) holdOn(q *pull, res *store.GetResult) bool {
+	if res.NextBeginOffset <= q.offset {
+		return false // it would come back at once
+	}
 	again := *q
 	again.woken, again.offset = false, res.NextBeginOffset
 	if !p.hold(&again) {

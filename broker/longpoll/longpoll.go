@@ -27,9 +27,9 @@ type Reason uint8
 
 // Reasons.
 const (
-	Arrived Reason = iota
+	Arrived Reason = iota // a message, also one that came before Hold was done
 	TimedOut
-	Woken    // Wake, or the queue had grown already
+	Woken    // Wake or WakeAll
 	Shutdown // Close
 )
 
@@ -127,16 +127,18 @@ func (t *Table) Hold(h *Held, end func() int64) bool {
 		poke(t.kick)
 	}
 	if end() > h.Offset {
-		t.Wake(h)
+		t.end(h, Arrived)
 	}
 	return true
 }
 
 // Wake ends one held pull; it does nothing when h has ended.
-func (t *Table) Wake(h *Held) {
+func (t *Table) Wake(h *Held) { t.end(h, Woken) }
+
+func (t *Table) end(h *Held, why Reason) {
 	t.mu.Lock()
 	if h.heapAt >= 0 {
-		t.endLocked(h, Woken)
+		t.endLocked(h, why)
 	}
 	t.mu.Unlock()
 }

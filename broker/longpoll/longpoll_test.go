@@ -103,7 +103,7 @@ func TestMessageBetweenLookAndHold(t *testing.T) {
 	if !b.Hold(h, func() int64 { return 6 }) {
 		t.Fatal("not held")
 	}
-	b.want(t, h, Woken)
+	b.want(t, h, Arrived)
 }
 
 func TestTimeOuts(t *testing.T) {
