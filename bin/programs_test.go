@@ -329,6 +329,38 @@ func TestMqserverKeepsItsPromise(t *testing.T) {
 	}
 }
 
+// mqstore refuses a store that a broker has, finds one that was killed repairable, and repairs it.
+func TestMqstoreBesideBroker(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	p := launch(t, "mqserver", "--data", data, "--namesrv-port", "0", "--broker-port", "0")
+	p.waitFor(p.stdout, "Ctrl-C")
+	_, try, _ := strings.Cut(p.stdout(), "Try:\n")
+	send := exec.Command("sh", "-c", strings.Split(strings.TrimSpace(try), "\n")[0])
+	send.Dir, send.Env = p.cmd.Dir, environ(t)
+	if out, err := send.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	mqstore := func(wantCode int, want string, args ...string) {
+		t.Helper()
+		cmd := exec.Command(filepath.Join(binDir, "mqstore"), args...)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != wantCode || !strings.Contains(string(out), want) {
+			t.Errorf("mqstore %s: exit code %d, want %d and %q\n%s", args, code, wantCode, want, out)
+		}
+	}
+	mqstore(3, "locked by another process", "check", data)
+	mqstore(0, "hello, world", "print", "--bodies", filepath.Join(data, "commitlog"))
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	mqstore(1, "not closed", "check", data)
+	mqstore(3, "say --yes", "rebuild", data)
+	mqstore(0, "the log goes from 0 to", "rebuild", data, "--yes")
+	mqstore(0, "nothing to do", "check", data)
+	mqstore(0, "v9.9.9-test", "--version")
+}
+
 func TestDefaultDataFolder(t *testing.T) {
 	p := launch(t, "mqserver", "--namesrv-port", "0", "--broker-port", "0")
 	p.waitFor(p.stdout, "Ctrl-C")
@@ -349,7 +381,7 @@ func TestConfigFileOfMqserver(t *testing.T) {
 }
 
 func TestProgramsAreStatic(t *testing.T) {
-	for _, name := range []string{"mqserver", "mqnamesrv", "mqbroker", "mqadmin", "mqbench"} {
+	for _, name := range []string{"mqserver", "mqnamesrv", "mqbroker", "mqadmin", "mqbench", "mqstore"} {
 		f, err := elf.Open(filepath.Join(binDir, name))
 		if err != nil {
 			t.Fatal(err)
