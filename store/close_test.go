@@ -60,3 +60,29 @@ func TestCloseDoesNotWaitForManyQueues(t *testing.T) {
 		}
 	}
 }
+
+// TestCrashOfAnIdleStoreCostsNothing: when the checkpoint is at the log's end, a start leaves the queues as they are.
+func TestCrashOfAnIdleStoreCostsNothing(t *testing.T) {
+	e := newEnv(t, func(o *store.Options) { o.CommitLogFileSize = 1 << 20 })
+	for q := range int32(5) {
+		e.send(msg("A", q, "body"))
+	}
+	e.reopen() // the checkpoint is at the end now
+	var removed []string
+	e.kill(func() {
+		e.mem.SetHook(func(op fs.Op) fs.Fault {
+			if op.Kind == fs.OpRemove && strings.Contains(op.Name, "/consumequeue/") {
+				removed = append(removed, op.Name)
+			}
+			return fs.Fault{}
+		})
+	})
+	if len(removed) > 0 {
+		t.Errorf("removed and to be made again: %q", removed)
+	}
+	for q := range int32(5) {
+		if got, _ := e.get(get("A", q, 0)); len(got) != 1 {
+			t.Errorf("queue %d has %q", q, got)
+		}
+	}
+}

@@ -339,9 +339,14 @@ func (r *recovery) chooseAfterCrash() error {
 		}
 	}
 	if p := values.LogicsPhyOffset; p > r.from {
-		if ok, err := r.boundary(p); err != nil {
+		ok, err := r.boundary(p)
+		if err == nil && !ok && p == r.known { // it was idle: there is nothing behind
+			ok, err = r.endsRecord(p)
+		}
+		if err != nil {
 			return err
-		} else if ok {
+		}
+		if ok {
 			r.from = p
 		}
 	}

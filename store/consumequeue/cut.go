@@ -127,10 +127,11 @@ func (q *Queue) cutIO(at int64) error {
 	q.max.Store(at)
 	q.maxPhys.Store(phys)
 	q.next.Store(at)
-	if q.min.Load() > at {
+	if q.min.Load() >= at {
 		q.min.Store(at)
+		q.minPhys = noPhys
 	}
-	q.minPhys, q.recut = noPhys, true
+	q.recut = true
 	q.mu.Unlock()
 	if ring != nil {
 		q.set.rings.put(ring)

@@ -152,6 +152,9 @@ func (q *Queue) Append(queueOffset int64, units []Unit) error {
 				return err
 			}
 		}
+		if q.minPhys == noPhys && end == q.min.Load() {
+			q.minPhys = u.PhysicalOffset // so that CorrectMin need not look for it
+		}
 		u.Put(q.ring[int(end)&(len(q.ring)/UnitSize-1)*UnitSize:])
 		end, phys = end+1, u.end()
 	}

@@ -189,6 +189,8 @@ func TestCorrectMinAndDeleteBefore(t *testing.T) {
 	s := openTest(t, m, nil)
 	q := newQueue(t, s, "T", 0, 0)
 	fill(t, q, 0, 95)
+	_, err := s.Flush(false)
+	check(t, err)
 	for _, c := range []struct{ phys, min, files int64 }{{0, 0, 10}, {50, 1, 10}, {100, 1, 10}, {1999, 20, 8}, {2001, 21, 8}, {9400, 94, 1}, {9500, 95, 1}} {
 		check(t, s.DeleteBefore(c.phys))
 		if from, _ := q.Range(); from != c.min {
@@ -377,6 +379,21 @@ func TestIgnoresWhatIsNotIts(t *testing.T) {
 	}
 	q, _ := s.Queue("T", 0)
 	wantRange(t, q, 0, 3)
+}
+
+// TestCorrectMinOfNewQueuesMakesNoFiles: a start with very many queues must not.
+func TestCorrectMinOfNewQueuesMakesNoFiles(t *testing.T) {
+	m := fs.NewMem(nil)
+	s := openTest(t, m, nil)
+	q := newQueue(t, s, "T", 0, 7)
+	fill(t, q, 7, 12)
+	check(t, s.CorrectMin(0))
+	wantRange(t, q, 7, 12)
+	if _, err := m.Stat(q.dir()); err == nil {
+		t.Error("the queue was written")
+	}
+	check(t, s.CorrectMin(900)) // now it must look for the first that is left
+	wantRange(t, q, 9, 12)
 }
 
 func TestInterrupt(t *testing.T) {
