@@ -265,17 +265,18 @@ func TestForbiddenCalls(t *testing.T) {
 // pollingLoops reports whether a position lies in a loop. Tests may poll for a condition that way; a sleep outside of a loop only
 // hopes that something has happened meanwhile.
 func pollingLoops(s *source, allowed bool) func(token.Pos) bool {
-	var loops []*ast.ForStmt
+	var loops []ast.Node
 	if allowed {
 		ast.Inspect(s.ast, func(n ast.Node) bool {
-			if f, ok := n.(*ast.ForStmt); ok {
-				loops = append(loops, f)
+			switch n.(type) {
+			case *ast.ForStmt, *ast.RangeStmt:
+				loops = append(loops, n)
 			}
 			return true
 		})
 	}
 	return func(p token.Pos) bool {
-		return slices.ContainsFunc(loops, func(f *ast.ForStmt) bool { return f.Body.Pos() < p && p < f.Body.End() })
+		return slices.ContainsFunc(loops, func(n ast.Node) bool { return n.Pos() < p && p < n.End() })
 	}
 }
 
