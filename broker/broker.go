@@ -19,6 +19,7 @@ import (
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/outer"
 	"github.com/seedmq/seedmq/broker/stats"
+	"github.com/seedmq/seedmq/broker/timer"
 	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/broker/txn"
 	"github.com/seedmq/seedmq/conf"
@@ -70,6 +71,7 @@ type Broker struct {
 
 	store     *store.Store
 	delay     *delay.Service
+	timer     *timer.Service // nil: timerWheelEnable is off
 	txn       *txn.Service
 	resumed   resumed
 	replying  atomic.Int64 // replies that wait for their requesters
@@ -167,6 +169,9 @@ func (b *Broker) arrived(batch []store.Arrival) {
 	}
 	b.held.Arrive(batch)
 	b.delay.Notify(batch)
+	if b.timer != nil {
+		b.timer.Notify(batch)
+	}
 	b.txn.Notify(batch)
 }
 

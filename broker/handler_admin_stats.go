@@ -104,8 +104,7 @@ func (b *Broker) trafficInfo(t map[string]string, st *store.Status) {
 	t["brokerVersion"] = itoa(int64(protocol.CurrentVersion))
 	t["brokerVersionDesc"] = protocol.VersionName(protocol.CurrentVersion)
 	t["startAcceptSendRequestTimeStamp"] = itoa(b.settings().StartAcceptSendRequestTimeStamp)
-	t["timerReadBehind"], t["timerOffsetBehind"], t["timerCongestNum"] = "0", "0", "0"
-	t["timerEnqueueTps"], t["timerDequeueTps"] = "0.0", "0.0"
+	b.timerInfo(t)
 }
 
 // poolInfo adds Java's thread pools. Requests here run on the connections' own goroutines and never wait in such a queue.

@@ -6,8 +6,8 @@ package broker
 // alone; only an error of the append itself fails all.
 //
 // Different from Java: a topic or broker without write permission refuses sends (Java leaves that to the route); a property
-// string is kept byte for byte unless something in it must go. Half messages are made by txn.Prepare; one with a delay is refused. Left
-// out until later: timer messages, BatchCQ topics; each is answered with a remark that says so.
+// string is kept byte for byte unless something in it must go. Half messages are made by txn.Prepare; one with a delay is refused, timed
+// ones by divertTimer. Left out until later: BatchCQ topics; a send to one is answered with a remark that says so.
 
 import (
 	"sync"

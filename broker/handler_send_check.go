@@ -171,7 +171,7 @@ func (s *sender) addOne(w *sendWork, req *protocol.Command, h *protocol.SendMess
 		return refuse(protocol.RespMessageIllegal, "the message is illegal, maybe msg body or properties length not matched: body is %d bytes, the limit is %d (maxMessageSize)",
 			len(req.Body), w.set.Store.MaxMessageSize)
 	}
-	level, err := checkKind(v, m.ReconsumeTimes)
+	level, err := delayLevel(v)
 	if err != nil {
 		return err
 	}
@@ -198,6 +198,10 @@ func (s *sender) addOne(w *sendWork, req *protocol.Command, h *protocol.SendMess
 		w.delay = txn.Prepare(m, h.ProducerGroup, w.delay[:0])
 	case level > 0:
 		w.delay = s.levels.Divert(m, level, w.delay[:0])
+	default:
+		if err := s.divertTimer(w, it); err != nil {
+			return err
+		}
 	}
 	if len(m.Properties) > protocol.MaxPropertiesLength {
 		return refuse(protocol.RespMessageIllegal, "the message is illegal, maybe msg body or properties length not matched: properties are %d bytes with what the broker adds, the limit is %d",
@@ -210,24 +214,14 @@ func (s *sender) addOne(w *sendWork, req *protocol.Command, h *protocol.SendMess
 	return nil
 }
 
-// checkKind refuses what is not served yet and returns the delay level.
-func checkKind(v *protocol.PropertyView, reconsumed int32) (level int32, err error) {
+// delayLevel returns the delay level, 0 for none.
+func delayLevel(v *protocol.PropertyView) (level int32, err error) {
 	if v.Delay != "" {
 		n, err := strconv.ParseInt(v.Delay, 10, 32)
 		if err != nil {
 			return 0, refuse(protocol.RespMessageIllegal, "property DELAY is %q, not a number of a delay level", clip(v.Delay))
 		}
 		level = int32(max(n, 0))
-	}
-	if level == 0 && v.TimerOutMs == "" {
-		switch {
-		case v.TimerDelaySec != "":
-			return 0, noTimer(protocol.PropertyTimerDelaySec)
-		case v.TimerDelayMs != "":
-			return 0, noTimer(protocol.PropertyTimerDelayMs)
-		case v.TimerDeliverMs != "":
-			return 0, noTimer(protocol.PropertyTimerDeliverMs)
-		}
 	}
 	return level, nil
 }
@@ -246,10 +240,6 @@ func checkHalf(set *settings, v *protocol.PropertyView, level int32) error {
 		return refuse(protocol.RespMessageIllegal, "a transactional message (TRAN_MSG) cannot be delayed (DELAY, TIMER_...)")
 	}
 	return nil
-}
-
-func noTimer(property string) error {
-	return refuse(protocol.RespSystemError, "timer messages are not served by this version: property %s is set; use a delay level (property DELAY)", property)
 }
 
 // redirect sends a message of a retry topic to the dead letters when it was tried too often, or when the group consumes in order.

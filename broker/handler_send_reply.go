@@ -29,6 +29,8 @@ type sendItem struct {
 	id           [uniqIDLen]byte
 	madeID       bool   // id is the UNIQ_KEY
 	batchIDs     string // ids of a batch, joined; aliases the replies' ids
+	realTopic    string // of a timed message that can be recalled
+	timerOut     int64  // and its TIMER_OUT_MS
 }
 
 func (it *sendItem) begin(req *protocol.Command) {
@@ -221,6 +223,9 @@ func (h *sendHeader) EncodeExt(w *protocol.ExtWriter) {
 		w.Int32("queueId", it.queueID)
 		w.Int64("queueOffset", it.queueOffset)
 		w.OptString("transactionId", it.uniqKey())
+		if it.realTopic != "" {
+			w.String("recallHandle", h.recallHandle())
+		}
 	}
 	w.String("MSG_REGION", h.set.RegionID)
 	w.Bool("TRACE_ON", h.set.TraceOn)

@@ -19,6 +19,7 @@ func (b *Broker) routes() ([]remoting.Route, error) {
 		b.clientRoutes(),
 		b.offsetRoutes(),
 		b.lockRoutes(),
+		b.timerRoutes(),
 		b.adminRoutes(),
 	)
 	seen := make(map[protocol.RequestCode]bool, len(table))

@@ -54,6 +54,7 @@ func (b *Broker) start() error {
 	}
 	b.sender.ids = newUniqIDs(b.Self(), b.clk.Now().UnixNano())
 	b.makeDelay()
+	b.makeTimer()
 	b.makeTxn()
 	if err := b.makeRegistrar(); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (b *Broker) start() error {
 
 func (b *Broker) startParts() error {
 	b.held.Start()
-	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startTxn, b.startJobs} {
+	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startTimer, b.startTxn, b.startJobs} {
 		if err := start(); err != nil {
 			return err
 		}
@@ -139,6 +140,9 @@ func (b *Broker) close(ctx context.Context) error {
 	b.stats.Close()
 	if b.delay != nil {
 		note("delay", b.delay.Close())
+	}
+	if b.timer != nil {
+		note("timer", b.timer.Close())
 	}
 	if b.txn != nil {
 		b.txn.Close()

@@ -90,4 +90,8 @@ type Broker struct {
 	BrokerClusterName string `conf:"brokerClusterName" default:"DefaultCluster" important:"true"`
 	// BrokerID: 0 master, >0 slave; forced to 0 for masters. Unit: number.
 	BrokerID int64 `conf:"brokerId" default:"0" important:"true"`
+	// RecallMessageEnable: Let producers recall messages with arbitrary delays that are not delivered yet (RECALL_MESSAGE). RocketMQ's default is false.
+	RecallMessageEnable bool `conf:"recallMessageEnable" default:"true" live:"true"`
+	// AllowRecallWhenBrokerNotWriteable: Recall also while brokerPermission has no W.
+	AllowRecallWhenBrokerNotWriteable bool `conf:"allowRecallWhenBrokerNotWriteable" default:"true" live:"true"`
 }

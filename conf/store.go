@@ -54,6 +54,18 @@ type Store struct {
 	FlushDelayOffsetInterval int64 `conf:"flushDelayOffsetInterval" default:"10000"`
 	// DefaultQueryMaxNum: Messages of a unique key query.
 	DefaultQueryMaxNum int `conf:"defaultQueryMaxNum" default:"32" live:"true"`
-	// TimerWheelEnable: Create the system topics of arbitrary delays, as RocketMQ does.
-	TimerWheelEnable bool `conf:"timerWheelEnable" default:"true"`
+	// TimerWheelEnable: Serve arbitrary delays (TIMER_DELAY_SEC, TIMER_DELAY_MS, TIMER_DELIVER_MS); false refuses them.
+	TimerWheelEnable bool `conf:"timerWheelEnable" default:"true" important:"true"`
+	// TimerMaxDelaySec: Longest arbitrary delay that is taken; any number of days. Unit: s.
+	TimerMaxDelaySec int64 `conf:"timerMaxDelaySec" default:"259200" live:"true" important:"true"`
+	// TimerPrecisionMs: Length of a slot of the timer wheel: 100, 200, 500 or 1000; others are rounded down to one of them. Messages are delivered to the millisecond all the same. Unit: ms.
+	TimerPrecisionMs int `conf:"timerPrecisionMs" default:"1000"`
+	// TimerRollWindowSlot: Slots after which a message with a long delay is stored anew; less when fileReservedTime is short.
+	TimerRollWindowSlot int `conf:"timerRollWindowSlot" default:"172800"`
+	// TimerFlushIntervalMs: Period of writing the files of the timer wheel. Unit: ms.
+	TimerFlushIntervalMs int `conf:"timerFlushIntervalMs" default:"1000"`
+	// MappedFileSizeTimerLog: Size of one timer log file, when there is none yet. Unit: B.
+	MappedFileSizeTimerLog int64 `conf:"mappedFileSizeTimerLog" default:"104857600"`
+	// AppendTopicForTimerDeleteKey: Write recalls as RocketMQ 5.3.2 to 5.4 do, with the topic before the key, for a broker of these versions that takes the store over. Both forms are always understood.
+	AppendTopicForTimerDeleteKey bool `conf:"appendTopicForTimerDeleteKey" default:"false" live:"true"`
 }
