@@ -289,10 +289,15 @@ func (r *rig) settle() {
 	for range 2 { // the second is taken after the step that the first woke
 		r.s.wake <- struct{}{}
 	}
+	r.waitFor("the service wakes", func() bool { return len(r.s.wake) == 0 })
+}
+
+func (r *rig) waitFor(what string, ok func() bool) {
+	r.t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
-	for len(r.s.wake) > 0 {
+	for !ok() {
 		if time.Now().After(deadline) {
-			r.t.Fatal("the service does not wake")
+			r.t.Fatal("not within 10 s: ", what)
 		}
 		time.Sleep(20 * time.Microsecond)
 	}

@@ -71,39 +71,54 @@ func (s *Service) loadQueue(q *queue, opHi int64) error {
 	return nil
 }
 
-// loadOpen reads the records without a mark, and closes those that were put back since. A record that a Java broker put back does not
-// name the first one; it is known by its UNIQ_KEY and its checks.
+// loadOpen reads the records from the head on and closes those that another record of their transaction ended or followed. Ended ones are
+// read too: a Java broker marks only the record that it was told of, and its progress may be older than the records before that.
 func (s *Service) loadOpen(q *queue, marked map[int64]bool) error {
-	byKey := map[string]int64{}
-	one := func(offset int64, rec []byte) {
-		h, err := decodeHalf(rec)
-		if err != nil {
-			return
-		}
-		key := strings.Clone(h.Props.UniqKey)
-		older, there := byKey[key]
-		byKey[key] = offset
-		switch {
-		case h.Root == offset && h.Checks > 0 && there:
-			q.close(older)
-			q.copies[older] = offset
-		case h.Root == offset:
-		case marked[h.Root]:
-			q.close(offset)
-		default:
-			if old, there := q.copies[h.Root]; there {
-				q.close(old)
-			}
-			q.close(h.Root)
-			q.copies[h.Root] = offset
-		}
+	if _, open := q.nextOpen(q.head, q.tail); !open {
+		return nil
 	}
-	for at, ok := q.nextOpen(q.head, q.tail); ok; at, ok = q.nextOpen(at+1, q.tail) {
-		if err := s.eachRecord(protocol.TopicHalf, q.id, at, at+1, one); err != nil {
-			return err
+	c := chains{q: q, ended: marked, byKey: map[string]int64{}}
+	return s.eachRecord(protocol.TopicHalf, q.id, q.head, q.tail, func(offset int64, rec []byte) {
+		if h, err := decodeHalf(rec); err == nil {
+			c.add(offset, h)
 		}
+	})
+}
+
+// chains puts the records of one transaction together, in the order that they were stored.
+type chains struct {
+	q     *queue
+	ended map[int64]bool   // roots, and records, that are ended
+	byKey map[string]int64 // UNIQ_KEY → root of the newest record
+}
+
+// root is the first record of the transaction. A record that a Java broker put back does not name it; it is known by its UNIQ_KEY and its
+// checks.
+func (c *chains) root(offset int64, h *Half) int64 {
+	root := h.Root
+	if older, there := c.byKey[h.Props.UniqKey]; there && root == offset && h.Checks > 0 {
+		root = older
 	}
-	return nil
+	c.byKey[strings.Clone(h.Props.UniqKey)] = root
+	return root
+}
+
+func (c *chains) add(offset int64, h *Half) {
+	root := c.root(offset, h)
+	before, there := c.q.copies[root]
+	if !there {
+		before = root
+	}
+	switch done := c.ended[offset]; {
+	case done || c.ended[root]:
+		c.ended[root] = true
+		c.q.close(before)
+		c.q.close(offset)
+		delete(c.q.copies, root)
+	case root != offset:
+		c.q.close(before)
+		c.q.copies[root] = offset
+	}
 }
 
 // eachRecord reads the records of a queue in [from, to). What is gone or damaged is passed over.

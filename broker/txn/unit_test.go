@@ -196,11 +196,7 @@ func TestIdle(t *testing.T) {
 
 func (r *rig) waitTimers(n int) {
 	r.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); r.clk.Timers() != n; time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("%d timers, want %d", r.clk.Timers(), n)
-		}
-	}
+	r.waitFor(fmt.Sprintf("%d timers", n), func() bool { return r.clk.Timers() == n })
 }
 
 func TestBitmap(t *testing.T) {
