@@ -256,6 +256,10 @@ func TestCloneAndCorrection(t *testing.T) {
 	if off := offsetOf(t, query(c, "Copy", "T", 0)); off != 2 {
 		t.Errorf("copied offset %d", off)
 	}
+	r := c.Call(protocol.ReqCloneGroupOffset, &protocol.CloneGroupOffsetRequestHeader{SrcGroup: "A", DestGroup: "../../etc", Topic: "T"}, nil)
+	if r.Code != protocol.RespInvalidParameter || !strings.Contains(r.Remark, "illegal characters") {
+		t.Errorf("a group that cannot be: code %d %s", r.Code, r.Remark)
+	}
 }
 
 func TestFindMessages(t *testing.T) {

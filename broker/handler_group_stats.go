@@ -168,6 +168,9 @@ func (b *Broker) correctionOffset(_ *call, h *protocol.QueryCorrectionOffsetRequ
 // cloneOffsets gives one group the offsets of another, for one topic or all. Topics that the other, being online, does not
 // subscribe to are passed over unless it is to be done as if it were offline.
 func (b *Broker) cloneOffsets(c *call, h *protocol.CloneGroupOffsetRequestHeader) (*remoting.Reply, error) {
+	if err := protocol.CheckGroup(h.DestGroup); err != nil {
+		return nil, err
+	}
 	topics := []string{h.Topic}
 	if strings.TrimSpace(h.Topic) == "" {
 		topics = b.offsets.Topics(h.SrcGroup)

@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/seedmq/seedmq/broker/offset"
+	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
@@ -62,6 +63,8 @@ func (b *Broker) updateOffset(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, refuse(protocol.RespTopicNotExist, "Topic %s not exist!", clip(h.Topic)))
 	case h.QueueID < 0:
 		fail(c, req, refuse(protocol.RespInvalidParameter, "queueId %d must not be negative (group %s, topic %s)", h.QueueID, g.Name(), t.Name()))
+	case !b.hasQueue(t, h.QueueID):
+		fail(c, req, refuse(protocol.RespInvalidParameter, "queueId %d is beyond the queues of topic %s (group %s)", h.QueueID, t.Name(), g.Name()))
 	default:
 		remark := ""
 		if b.commitOffset(c, offset.Key{Group: g.Name(), Topic: t.Name(), QueueID: h.QueueID}, h.CommitOffset) == offset.IgnoredReset {
@@ -69,6 +72,15 @@ func (b *Broker) updateOffset(c remoting.Conn, req *protocol.Command) {
 		}
 		c.Reply(req, &remoting.Reply{Remark: remark})
 	}
+}
+
+// hasQueue reports whether a topic has a queue, or has had it before its queues became fewer: its messages are still consumed.
+func (b *Broker) hasQueue(t *topic.Entry, queueID int32) bool {
+	if queueID < t.MaxQueues() {
+		return true
+	}
+	_, _, there := b.store.QueueRange(t.Name(), queueID)
+	return there
 }
 
 // commitOffset commits for whoever is on c. Somebody who is no member of the group acts on purpose, as mqadmin does; so does one who

@@ -63,6 +63,8 @@ func TestCommitAndRestart(t *testing.T) {
 		{"no group", "none", "T", 0, 3, protocol.RespSubscriptionGroupNotExist},
 		{"no topic", "g", "none", 0, 3, protocol.RespTopicNotExist},
 		{"negative queue", "g", "T", -1, 3, protocol.RespInvalidParameter},
+		{"queue without messages", "g", "T", 3, 0, protocol.RespSuccess},
+		{"queue beyond the topic's", "g", "T", 4, 3, protocol.RespInvalidParameter},
 		{"negative offset: the Go client has read nothing", "g", "T", 0, -1, protocol.RespSuccess},
 	} {
 		if r := commit(c, x.group, x.topic, x.queue, x.off); r.Code != x.code {
