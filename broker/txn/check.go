@@ -168,6 +168,7 @@ func (s *Service) round(ctx context.Context, q *queue, start time.Time) error {
 type move struct {
 	h    *Half
 	fate fate
+	past []int64
 	at   int // in the batch
 }
 
@@ -290,7 +291,7 @@ func (s *Service) move(q *queue, moves []move) error {
 func (s *Service) claimMoves(q *queue, moves []move) []move {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(moves, func(v move) bool {
+	moves = slices.DeleteFunc(moves, func(v move) bool {
 		at := v.h.QueueOffset
 		if at < q.head || q.done.has(at) || q.claimed(at) {
 			return true
@@ -298,6 +299,10 @@ func (s *Service) claimMoves(q *queue, moves []move) []move {
 		q.claims[at] = struct{}{}
 		return false
 	})
+	for i := range moves {
+		moves[i].past = q.copies[moves[i].h.Root].past
+	}
+	return moves
 }
 
 // addMove adds the new record of a half message. One that does not fit with what is added to it is given up.
@@ -314,7 +319,7 @@ func (s *Service) addMove(b Batch, ms *marks, limit int, v *move) {
 	if err := b.Add(&m); err != nil {
 		s.o.Log.Errorf("transaction %s cannot be stored where it is given up: %v", v.h.Props.UniqKey, err)
 	}
-	ms.add(v.h.QueueID, limit, v.h.Root, v.h.QueueOffset)
+	ms.add(v.h.QueueID, limit, v.h.Root, v.past, v.h.QueueOffset)
 }
 
 // checkAsked does the checks that operators asked for.

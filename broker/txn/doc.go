@@ -18,8 +18,8 @@
 // a message or bring back a rolled back one. Java writes the marks up to 3 s later.
 //
 // A message that was put back has two offsets or more. All its records name the first one (TRAN_PREPARED_QUEUE_OFFSET, the root), so that
-// an outcome for any of them ends the transaction once: the first outcome wins, and a later one stores nothing. The mark names the
-// root and the newest record. Of two records with one root the newer is the open one, which holds also when a crash lost the progress.
+// an outcome for any of them ends the transaction once: the first outcome wins, and a later one stores nothing. The mark names all
+// records that a broker could take for open whose progress was not saved. Of two records with one root the newer is the open one, which holds also when a crash lost the progress.
 // Records that a Java broker put back name no root unless the message has an immunity time: there a late outcome for an old record
 // is refused, and the check of the new one decides.
 //

@@ -53,6 +53,7 @@ type End struct {
 	half *Half
 	m    store.Message
 	cur  int64
+	past []int64
 	at   int // in the batch, -1 for none
 }
 
@@ -127,6 +128,7 @@ func (s *Service) claimSome(es []End) int {
 					e.half = nil
 				} else {
 					q.claims[cur] = struct{}{}
+					e.past = q.copies[h.Root].past
 					have = true
 				}
 				break
@@ -165,7 +167,7 @@ func (s *Service) finish(b Batch, es []End) {
 				continue
 			}
 		}
-		ms.add(e.half.QueueID, limit, e.half.Root, e.cur)
+		ms.add(e.half.QueueID, limit, e.half.Root, e.past, e.cur)
 	}
 	err := s.appendMarked(b, &ms)
 	s.mu.Lock()

@@ -105,19 +105,18 @@ func (c *chains) root(offset int64, h *Half) int64 {
 
 func (c *chains) add(offset int64, h *Half) {
 	root := c.root(offset, h)
-	before, there := c.q.copies[root]
+	t, there := c.q.copies[root]
 	if !there {
-		before = root
+		t.cur = root
 	}
 	switch done := c.ended[offset]; {
 	case done || c.ended[root]:
 		c.ended[root] = true
-		c.q.close(before)
+		c.q.close(t.cur)
 		c.q.close(offset)
 		delete(c.q.copies, root)
 	case root != offset:
-		c.q.close(before)
-		c.q.copies[root] = offset
+		c.q.replace(root, t.cur, offset)
 	}
 }
 

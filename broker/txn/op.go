@@ -47,8 +47,8 @@ type markBody struct {
 	at      int // index in the batch
 }
 
-// add marks the root and the current record of a transaction.
-func (m *marks) add(queueID int32, limit int, root, cur int64) {
+// add marks all records of a transaction.
+func (m *marks) add(queueID int32, limit int, root int64, past []int64, cur int64) {
 	var b *markBody
 	for i := range m.bodies {
 		if c := &m.bodies[i]; c.queueID == queueID && len(c.body) < limit {
@@ -61,6 +61,9 @@ func (m *marks) add(queueID int32, limit int, root, cur int64) {
 	}
 	if root != cur {
 		b.body = appendMark(b.body, root)
+	}
+	for _, n := range past {
+		b.body = appendMark(b.body, n)
 	}
 	b.body = appendMark(b.body, cur)
 	b.max = max(b.max, cur)

@@ -40,5 +40,7 @@ func (s *Service) publish(all bool) {
 	for _, p := range best.queues {
 		s.o.Progress.Commit(protocol.TopicHalf, p.id, p.head)
 		s.o.Progress.Commit(protocol.TopicOpHalf, p.id, p.op)
+		q := s.mu.queues[p.id]
+		q.published, q.publishing = q.publishing, p.head
 	}
 }

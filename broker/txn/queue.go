@@ -14,26 +14,35 @@ type queue struct {
 	done bitmap
 	// claims are the half messages that somebody is ending or putting back.
 	claims map[int64]struct{}
-	// copies are the transactions that were put back: root → newest record.
-	copies map[int64]int64
+	// copies are the transactions that were put back, by root.
+	copies map[int64]trail
+	// published is the head that was last handed out to be saved, before the one before it: what lies before it needs no mark.
+	published, publishing int64
 
 	ops    []opEntry // op messages from opNext on, by offset
 	opNext int64     // every op message before it marks only what lies before head
+}
+
+// trail is where the records of a transaction are that was put back: the newest, and between it and the root those that a broker could take
+// for open whose progress was not saved.
+type trail struct {
+	cur  int64
+	past []int64
 }
 
 // opEntry is an op message: where it is, and the last half message that it marks.
 type opEntry struct{ offset, max int64 }
 
 func newQueue(id int32, head, tail, opNext int64) *queue {
-	q := &queue{id: id, head: head, tail: tail, opNext: opNext, claims: map[int64]struct{}{}, copies: map[int64]int64{}}
+	q := &queue{id: id, head: head, tail: tail, opNext: opNext, published: head, publishing: head, claims: map[int64]struct{}{}, copies: map[int64]trail{}}
 	q.done.base = head &^ 63
 	return q
 }
 
 // current is the newest record of the transaction that the record at offset belongs to, and whether it is open.
 func (q *queue) current(offset, root int64) (cur int64, open bool) {
-	cur, there := q.copies[root]
-	if !there {
+	c, there := q.copies[root]
+	if cur = c.cur; !there {
 		if cur = root; offset != root {
 			return offset, false // all records of an open transaction that was put back are known
 		}
@@ -55,7 +64,11 @@ func (q *queue) finish(root, cur int64) {
 // replace notes that a half message was put back to offset to.
 func (q *queue) replace(root, cur, to int64) {
 	q.close(cur)
-	q.copies[root] = to
+	past := slices.DeleteFunc(slices.Clone(q.copies[root].past), func(n int64) bool { return n < q.published })
+	if cur != root {
+		past = append(past, cur)
+	}
+	q.copies[root] = trail{to, past}
 }
 
 func (q *queue) close(cur int64) {

@@ -87,6 +87,32 @@ func TestMarksShareMessages(t *testing.T) {
 	}
 }
 
+// TestMarksNameAllRecords: the mark of a transaction that was checked names every record that the saved progress does not cover.
+func TestMarksNameAllRecords(t *testing.T) {
+	r := newRig(t)
+	r.set.MaxChecks = 100
+	r.start()
+	at := r.half("a")
+	b := r.half("b")
+	for range 3 {
+		r.advance(36 * time.Second)
+	}
+	if err := r.end(at, Commit, true); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first may not have reached the file yet
+		r.save()
+	}
+	r.advance(36 * time.Second)
+	if err := r.end(b, Commit, true); err != nil {
+		t.Fatal(err)
+	}
+	ops := r.records(protocol.TopicOpHalf)
+	if len(ops) != 2 || string(ops[0].Body) != "0,2,4,6," || string(ops[1].Body) != "1,7,8," {
+		t.Errorf("marks %q and %q", ops[0].Body, ops[1].Body)
+	}
+}
+
 // TestOneOutcome: of many that end a transaction at once, while it is put back, one wins.
 func TestOneOutcome(t *testing.T) {
 	r := newRig(t)
