@@ -115,8 +115,15 @@ func (c *chains) add(offset int64, h *Half) {
 		c.q.close(t.cur)
 		c.q.close(offset)
 		delete(c.q.copies, root)
+		delete(c.q.copies, t.cur)
 	case root != offset:
 		c.q.replace(root, t.cur, offset)
+		if t.cur != root {
+			delete(c.q.copies, t.cur)
+		}
+		if h.Root == offset { // what is made of this record will name it as the first
+			c.q.copies[offset] = trail{offset, append([]int64{root}, c.q.copies[root].past...)}
+		}
 	}
 }
 

@@ -113,6 +113,28 @@ func TestMarksNameAllRecords(t *testing.T) {
 	}
 }
 
+// TestMarksNameJavasRecords: the same for records that a Java broker put back, which name no first one.
+func TestMarksNameJavasRecords(t *testing.T) {
+	r := newRig(t)
+	r.set.Reserved = 0 // the client's clock is far behind
+	p := &script{rig: r, sent: map[string][]store.AppendResult{}}
+	p.sent["a"] = append(p.sent["a"], r.half("a"))
+	for range 2 {
+		if err := p.other("java", "a", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.start()
+	r.advance(36 * time.Second)
+	if a := r.asksNow(); len(a) != 1 || r.end(a[0].at, Commit, true) != nil {
+		t.Fatal(a)
+	}
+	ops := r.records(protocol.TopicOpHalf)
+	if len(ops) != 1 || string(ops[0].Body) != "2,0,1,3," || r.s.Open() != 0 {
+		t.Errorf("marks %q, %d open", ops[0].Body, r.s.Open())
+	}
+}
+
 // TestOneOutcome: of many that end a transaction at once, while it is put back, one wins.
 func TestOneOutcome(t *testing.T) {
 	r := newRig(t)
