@@ -127,6 +127,19 @@ func (p *process) waitFor(of func() string, text string) {
 	}
 }
 
+// waitMore waits for a further line.
+func (p *process) waitMore() {
+	p.t.Helper()
+	select {
+	case <-p.line:
+	case err := <-p.done:
+		p.done <- err
+		p.t.Fatalf("ended: %v", err)
+	case <-time.After(20 * time.Second):
+		p.t.Fatal("prints nothing more")
+	}
+}
+
 // stop sends SIGTERM and wants exit status 0 within five seconds.
 func (p *process) stop() {
 	p.t.Helper()
