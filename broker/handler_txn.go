@@ -67,12 +67,17 @@ func (p txnProgress) Commit(topic string, queueID int32, off int64) {
 	p.b.offsets.Commit(txnKey(topic, queueID), off, offset.Origin{Addr: "the broker", Explicit: true})
 }
 
-// startTxn makes the topic of what is given up, the one that is not built in, and starts the service.
+// startTxn makes the topic of what is given up, the one that is not built in, and starts the service. The progress that it read out of the
+// topics is saved at once: a broker that takes over after a kill would ask again about what it passes.
 func (b *Broker) startTxn() error {
 	if _, err := b.ensureOwn(protocol.TopicTransCheckMaxTime, 1); err != nil {
 		return err
 	}
-	return b.txn.Start()
+	if err := b.txn.Start(); err != nil {
+		return err
+	}
+	b.txn.Publish()
+	return b.offsets.Save()
 }
 
 // endTransactions handles the ends of one burst.
