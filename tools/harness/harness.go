@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -330,6 +331,18 @@ func Namesrv(t testing.TB) *Server {
 	s.Proc = Start(t, "mqnamesrv", filepath.Join(Bin(t), "mqnamesrv"), "-c", f)
 	s.Proc.WaitPort(t, port)
 	return s
+}
+
+// RestartNamesrv starts a NameServer of Namesrv that has ended again, on the same port.
+func (s *Server) RestartNamesrv(t testing.TB) {
+	t.Helper()
+	s.Proc = Start(t, s.Proc.Name, s.Proc.cmd.Args...)
+	_, port, _ := net.SplitHostPort(s.Namesrv)
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Proc.WaitPort(t, n)
 }
 
 // BrokerConf is the configuration of a broker in dir, for ours and for Java alike.
