@@ -16,7 +16,6 @@ import (
 
 	"github.com/seedmq/seedmq/broker"
 	"github.com/seedmq/seedmq/broker/brokertest"
-	"github.com/seedmq/seedmq/broker/timer"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
@@ -229,12 +228,12 @@ func (r *replay) compare(what string, req *clientRequest, got *protocol.Command)
 // differently.
 func sameHandle(t *testing.T, ours, theirs string) bool {
 	t.Helper()
-	a, err := timer.ParseHandle(ours)
+	a, err := protocol.ParseRecallHandle(ours)
 	if err != nil {
 		t.Errorf("handle %q: %v", ours, err)
 		return false
 	}
-	b, err := timer.ParseHandle(theirs)
+	b, err := protocol.ParseRecallHandle(theirs)
 	if err != nil {
 		t.Fatal(err)
 	}

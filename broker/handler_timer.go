@@ -95,7 +95,7 @@ func (s *sender) divertTimer(w *sendWork, it *sendItem) error {
 
 // recallHandle is what the sender of a timed message gets.
 func (h *sendHeader) recallHandle() string {
-	r := timer.Handle{Topic: h.it.realTopic, Broker: h.set.BrokerName, DeliverMs: h.it.timerOut + 1, UniqKey: h.it.uniqKey()}
+	r := protocol.RecallHandle{Topic: h.it.realTopic, Broker: h.set.BrokerName, DeliverMs: h.it.timerOut + 1, UniqKey: h.it.uniqKey()}
 	return string(r.Append(nil))
 }
 
@@ -135,7 +135,7 @@ func (b *Broker) recall(c remoting.Conn, req *protocol.Command) {
 }
 
 // checkRecall says whether a recall may be stored, in Java's order.
-func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHeader) (*timer.Handle, error) {
+func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHeader) (*protocol.RecallHandle, error) {
 	now := b.clk.Now().UnixMilli()
 	switch {
 	case !set.RecallMessageEnable:
@@ -149,7 +149,7 @@ func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHead
 	case b.topics.Get(h.Topic) == nil:
 		return nil, refuse(protocol.RespTopicNotExist, "recall failed, the topic[%s] not exist", clip(h.Topic))
 	}
-	r, err := timer.ParseHandle(h.RecallHandle)
+	r, err := protocol.ParseRecallHandle(h.RecallHandle)
 	limit := clock.Span(set.Store.TimerMaxDelaySec, time.Second).Milliseconds()
 	switch {
 	case err != nil:
@@ -167,7 +167,7 @@ func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHead
 }
 
 // recallMessage makes the record.
-func (b *Broker) recallMessage(set *settings, h *protocol.RecallMessageRequestHeader, r *timer.Handle, c remoting.Conn) (m store.Message, key string) {
+func (b *Broker) recallMessage(set *settings, h *protocol.RecallMessageRequestHeader, r *protocol.RecallHandle, c remoting.Conn) (m store.Message, key string) {
 	now := b.clk.Now().UnixMilli()
 	key = timer.DeleteKey(r.Topic, r.UniqKey, set.Store.AppendTopicForTimerDeleteKey)
 	m = store.Message{Topic: r.Topic, Body: []byte("0"), BornTimestamp: now, BornHost: c.RemoteAddr(), StoreHost: set.self, Tags: recallTag, UniqKey: r.UniqKey}

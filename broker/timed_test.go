@@ -9,7 +9,6 @@ import (
 
 	"github.com/seedmq/seedmq/broker"
 	"github.com/seedmq/seedmq/broker/brokertest"
-	"github.com/seedmq/seedmq/broker/timer"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
@@ -33,7 +32,7 @@ func TestTimedMessages(t *testing.T) {
 	if past := sendTimed(c, "T", "late", "TIMER_DELIVER_MS", "1700000000000"); past.RecallHandle != "" {
 		t.Error("a handle for a message that is delivered")
 	}
-	h, err := timer.ParseHandle(r.RecallHandle)
+	h, err := protocol.ParseRecallHandle(r.RecallHandle)
 	if err != nil || h.Topic != "T" || h.Broker != "test-broker" || h.UniqKey != "M" || h.DeliverMs%1000 != 1 {
 		t.Errorf("%+v %v", h, err)
 	}

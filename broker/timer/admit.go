@@ -78,3 +78,12 @@ func appendInt(dst []byte, name string, n int64) []byte {
 	dst = append(append(dst, name...), 1)
 	return append(strconv.AppendInt(dst, n, 10), protocol.PropertySeparator)
 }
+
+// DeleteKey is the value of TIMER_DEL_UNIQKEY for a message, in one of two forms: Java 5.3.2 to 5.4 put the topic before the
+// key; the versions before, and 5.5.0 unless appendTopicForTimerDeleteKey is set, do not.
+func DeleteKey(topic, uniqKey string, withTopic bool) string {
+	if withTopic {
+		return topic + "+" + uniqKey
+	}
+	return uniqKey
+}
