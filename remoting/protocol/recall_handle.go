@@ -22,6 +22,7 @@ type RecallHandle struct {
 const (
 	recallVersion   = "v1"
 	maxRecallHandle = 2048
+	latestRecall    = 1<<45 - 1 // the year 3084
 )
 
 // Append appends the text of the handle.
