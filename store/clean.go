@@ -16,9 +16,12 @@ const (
 	// cleanBatch is how many files one round deletes, and cleanPause how long it waits between two.
 	cleanBatch = 10
 	cleanPause = 100 * time.Millisecond
-	// shrinkStep is how much of a deleted file is given back at once: freeing a whole file would stall the appends.
-	shrinkStep  = 32 << 20
-	shrinkPause = 10 * time.Millisecond
+	// shrinkStep is how much of a deleted file is given back at once: freeing a whole file would stall the appends. Each step
+	// makes one commit of the file system's journal slow, for which a sync of the log may have to wait; at one a second these
+	// are less than one in a hundred. When the disk fills up there is no time for that.
+	shrinkStep  = 64 << 20
+	shrinkPause = time.Second
+	shrinkHaste = 20 * time.Millisecond
 	// deletedSuffix makes the log's folder the one that takes files on their way out. It stands beside the log's, where
 	// old Java versions do not accept a folder.
 	deletedSuffix = ".deleted"
@@ -190,9 +193,19 @@ func (c *cleaner) shrink(ctx context.Context, name string) error {
 	info, err := f.Stat()
 	for size := info.Size - shrinkStep; err == nil && size > 0 && ctx.Err() == nil; size -= shrinkStep {
 		err = f.Truncate(size)
-		c.s.pause(ctx, shrinkPause)
+		c.s.pause(ctx, c.shrinkPause())
 	}
-	return errors.Join(err, f.Close(), c.s.fs.Remove(name))
+	if err = errors.Join(err, f.Close()); ctx.Err() != nil {
+		return err // the next start goes on
+	}
+	return errors.Join(err, c.s.fs.Remove(name))
+}
+
+func (c *cleaner) shrinkPause() time.Duration {
+	if u, err := c.s.fs.Usage(c.s.log.dir); err != nil || u.UsedRatio >= c.s.limits.Load().DiskMaxUsedRatio {
+		return shrinkHaste
+	}
+	return shrinkPause
 }
 
 // emptyDeleted finishes what an earlier process left.
