@@ -133,7 +133,7 @@ func (p *puller) missed(q *pull, res *store.GetResult) {
 		if p.hold(q) {
 			return
 		}
-		fail(q.c, q.request(), overload("%d pulls are held, which is the limit", p.b.held.Len()))
+		fail(q.c, q.request(), overload("%d pulls are held, which is the limit; pull again in a moment", p.b.held.Len()))
 		return
 	}
 	p.note(q, res)

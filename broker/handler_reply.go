@@ -53,7 +53,7 @@ func (b *Broker) sendReply(c remoting.Conn, req *protocol.Command) {
 	}
 	if b.replying.Add(1) > repliesInFlight {
 		b.replying.Add(-1)
-		fail(c, req, overload("%d replies wait for their requesters, of %d", repliesInFlight, repliesInFlight))
+		fail(c, req, overload("%d replies wait for their requesters, of %d; reply again in a moment", repliesInFlight, repliesInFlight))
 		return
 	}
 	err = b.jobs.Go("reply", func(ctx context.Context) {

@@ -69,14 +69,15 @@ func (p *coldReads) do(fn func()) *Refusal {
 	case p.work <- fn:
 		return nil
 	default:
-		return overload("%d reads of old messages wait for the disk, of %d", len(p.work), cap(p.work))
+		return overload("%d reads of old messages wait for the disk, of %d; pull again in a moment", len(p.work), cap(p.work))
 	}
 }
 
 // close ends the workers. What still waits is not run: its connections are closed already.
 func (p *coldReads) close() { p.group.Close() }
 
-// overload is the one answer to too much work. Its first words are Java's, which clients look for.
+// overload is the one answer to too much work. Its first words are Java's, which clients look for. The text says what is full, and
+// after a semicolon what to do.
 func overload(format string, a ...any) *Refusal {
 	return &Refusal{Code: protocol.RespSystemBusy, Remark: "[OVERLOAD]system busy, start flow control for a while: " + fmt.Sprintf(format, a...)}
 }

@@ -318,14 +318,14 @@ func TestMaxInFlight(t *testing.T) {
 			eventually(t, "request", func() bool { return e.s.Stats().Requests == int64(i)+1 })
 		}
 		r := a.recv()
-		if r.Code != protocol.RespSystemBusy || r.Opaque != 10 || !strings.Contains(r.Remark, "connection has 11 requests in flight of 10") {
+		if r.Code != protocol.RespSystemBusy || r.Opaque != 10 || !strings.Contains(r.Remark, "connection has 11 requests in flight of 10; wait for replies") {
 			t.Errorf("code %d, opaque %d, remark %q", r.Code, r.Opaque, r.Remark)
 		}
 		for i := range int32(6) {
 			b.send(request(codeSilent, i, nil))
 			eventually(t, "request", func() bool { return e.s.Stats().Requests == int64(i)+12 })
 		}
-		if r := b.recv(); r.Code != protocol.RespSystemBusy || !strings.Contains(r.Remark, "16 requests in flight of 15") {
+		if r := b.recv(); r.Code != protocol.RespSystemBusy || !strings.Contains(r.Remark, "16 requests in flight of 15 on all connections; try again in a moment") {
 			t.Errorf("code %d, remark %q", r.Code, r.Remark)
 		}
 		// What is never answered does not count for ever.

@@ -286,13 +286,13 @@ func TestPoolWorkers(t *testing.T) {
 		<-running
 	}
 	m.ServeBurst(a, burstOf(codePooled, codePooled, codePooled))
-	if got := a.replies(); len(got) != 1 || !strings.Contains(got[0], "pool p has 2 waiting of 2 of this connection") {
+	if got := a.replies(); len(got) != 1 || !strings.Contains(got[0], "pool p has 2 waiting of 2 of this connection; wait for replies") {
 		t.Errorf("replies %q", got)
 	}
 	big := burstOf(codePooled)
 	big[0].Body = make([]byte, 4000)
 	m.ServeBurst(b, big)
-	if got := b.replies(); len(got) != 1 || !strings.Contains(got[0], "requests of 2560 bytes wait for workers, of 6000") {
+	if got := b.replies(); len(got) != 1 || !strings.Contains(got[0], "requests of 2560 bytes wait for workers, of 6000 (pool p); try again in a moment") {
 		t.Errorf("replies %q", got)
 	}
 	close(a.done) // its two waiting requests need not be served

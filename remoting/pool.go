@@ -103,14 +103,14 @@ func (p *pool) put(c Conn, rt *route, req *protocol.Command) *Reply {
 func (p *pool) fullLocked(c Conn, size int) *Reply {
 	switch {
 	case p.mu.closed:
-		return busyReply("pool %s is shutting down", p.name)
+		return busyReply("pool %s is shutting down; try again elsewhere", p.name)
 	case p.mu.n >= p.o.Queue:
 		return busyReply("pool %s has %d waiting of %d; raise %s", p.name, p.mu.n, p.o.Queue, p.o.Key)
 	case p.mu.perConn[c.ID()] >= p.o.MaxPerConn:
-		return busyReply("pool %s has %d waiting of %d of this connection", p.name, p.mu.perConn[c.ID()], p.o.MaxPerConn)
+		return busyReply("pool %s has %d waiting of %d of this connection; wait for replies", p.name, p.mu.perConn[c.ID()], p.o.MaxPerConn)
 	}
 	if n := p.m.waiting.Load(); n+int64(size) > int64(p.m.o.MaxWaitingBytes) {
-		return busyReply("requests of %d bytes wait for workers, of %d; pool %s", n, p.m.o.MaxWaitingBytes, p.name)
+		return busyReply("requests of %d bytes wait for workers, of %d (pool %s); try again in a moment", n, p.m.o.MaxWaitingBytes, p.name)
 	}
 	return nil
 }

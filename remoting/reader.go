@@ -213,7 +213,7 @@ func (c *conn) admit(reqs []*protocol.Command) []*protocol.Command {
 		})
 	case all > int64(k.lim.MaxInFlightTotal):
 		return c.refuse(reqs, func(*protocol.Command) *Reply {
-			return busyReply("%d requests in flight of %d", all, k.lim.MaxInFlightTotal)
+			return busyReply("%d requests in flight of %d on all connections; try again in a moment", all, k.lim.MaxInFlightTotal)
 		})
 	}
 	return reqs
@@ -229,6 +229,7 @@ func goAway(r *protocol.Command) *Reply {
 	return &Reply{Code: protocol.RespGoAway, Remark: "the server is going away, please reconnect"}
 }
 
+// busyReply is the one answer to too much work. The text says what is full, and after a semicolon what to do.
 func busyReply(format string, a ...any) *Reply {
 	return &Reply{Code: protocol.RespSystemBusy,
 		Remark: "[OVERLOAD]system busy, start flow control for a while: " + fmt.Sprintf(format, a...)}
