@@ -331,6 +331,20 @@ func checkFiles(t *testing.T, dir string) {
 	}
 }
 
+// leaveBehind makes what our recovery may leave in a store and Java does not know.
+func leaveBehind(t *testing.T, dir string) {
+	t.Helper()
+	for _, name := range []string{"bad/index/20260101000000000", "bad/consumequeue/x", "torn/00000000000000000000.torn"} {
+		path := filepath.Join(dir, "store", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("put aside"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func stop(t *testing.T, s *harness.Server) {
 	t.Helper()
 	if err := s.Proc.Stop(t, 60*time.Second); err != nil && !strings.Contains(err.Error(), "143") { // Java's status after SIGTERM
@@ -362,6 +376,7 @@ func exchange(t *testing.T, release string) {
 	b.turn(t, s, 6000)
 	stop(t, s)
 	checkFiles(t, dir)
+	leaveBehind(t, dir)
 
 	t.Log("Java opens what we have closed")
 	s = java()
