@@ -108,6 +108,10 @@ func (b *Broker) recall(c remoting.Conn, req *protocol.Command) {
 	}
 	set := b.settings()
 	r, err := b.checkRecall(set, &h)
+	if err == nil && r.Level {
+		done(c, req, &protocol.RecallMessageResponseHeader{MsgID: r.UniqKey, MsgRegion: set.RegionID}, nil, b.recallDelayed(r))
+		return
+	}
 	if err != nil {
 		fail(c, req, err)
 		return
@@ -140,8 +144,6 @@ func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHead
 	switch {
 	case !set.RecallMessageEnable:
 		return nil, refuse(protocol.RespNoPermission, "recall failed, operation is forbidden (recallMessageEnable)")
-	case b.timer == nil:
-		return nil, noTimer()
 	case now < set.StartAcceptSendRequestTimeStamp:
 		return nil, refuse(protocol.RespServiceNotAvailable, "recall failed, broker service not available until %d (startAcceptSendRequestTimeStamp)", set.StartAcceptSendRequestTimeStamp)
 	case !protocol.PermWritable(int32(set.BrokerPermission)) && !set.AllowRecallWhenBrokerNotWriteable:
@@ -158,12 +160,38 @@ func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHead
 		return nil, refuse(protocol.RespIllegalOperation, "recall failed, topic not match: the handle is of topic %s", clip(r.Topic))
 	case r.Broker != set.BrokerName:
 		return nil, refuse(protocol.RespIllegalOperation, "recall failed, broker service not available: the handle is of broker %s", clip(r.Broker))
+	case r.Level:
+		return &r, nil
+	case b.timer == nil:
+		return nil, noTimer()
 	case r.DeliverMs <= now:
 		return nil, refuse(protocol.RespIllegalOperation, "recall failed, timestamp invalid: %d is %d ms ago, the message is delivered", r.DeliverMs, now-r.DeliverMs)
 	case r.DeliverMs-now > limit: // Java: >=
 		return nil, refuse(protocol.RespIllegalOperation, "recall failed, timestamp invalid: %d is later than any message (timerMaxDelaySec)", r.DeliverMs)
 	}
 	return &r, nil
+}
+
+// recallDelayed recalls a message with a delay level, which Java cannot.
+func (b *Broker) recallDelayed(r *protocol.RecallHandle) error {
+	rec, err := b.store.Record(r.DeliverMs, nil)
+	if err != nil {
+		return refuse(protocol.RespIllegalOperation, "recall failed, no message at log position %d: %v", r.DeliverMs, err)
+	}
+	var v protocol.MessageView
+	if _, err := protocol.DecodeMessage(rec, &v); err != nil {
+		return err
+	}
+	topic, _ := v.Property(protocol.PropertyRealTopic)
+	key, _ := v.Property(protocol.PropertyUniqKey)
+	if v.Topic != protocol.TopicSchedule || topic != r.Topic || key != r.UniqKey {
+		return refuse(protocol.RespIllegalOperation, "recall failed, the message at log position %d is not the delayed one", r.DeliverMs)
+	}
+	err = b.delay.Recall(v.QueueID+1, v.QueueOffset)
+	if errors.Is(err, delay.ErrTooLate) {
+		return refuse(protocol.RespIllegalOperation, "recall failed, timestamp invalid: the message is delivered")
+	}
+	return err
 }
 
 // recallMessage makes the record.

@@ -155,3 +155,31 @@ func TestTimerFigures(t *testing.T) {
 		return nil
 	})
 }
+
+// A message with a delay level is recalled by a handle of ours.
+func TestRecallOfALevel(t *testing.T) {
+	b := brokertest.Start(t, func(o *broker.Options) { o.Store.MessageDelayLevel = "1s 1h" })
+	c := brokertest.Dial(t, b.Addr())
+	handle := func(id, key string) string {
+		_, phys, err := protocol.ParseOffsetMsgID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := protocol.RecallHandle{Topic: "T", Broker: "test-broker", DeliverMs: phys, UniqKey: key, Level: true}
+		return string(h.Append(nil))
+	}
+	r := sendTimed(c, "T", "a", "DELAY", "1", "UNIQ_KEY", "A")
+	sendTimed(c, "T", "b", "DELAY", "1", "UNIQ_KEY", "B")
+	if r := recallOf(c, "T", handle(r.MsgID, "X")); r.Code != protocol.RespIllegalOperation {
+		t.Error(r.Code, r.Remark)
+	}
+	if r := recallOf(c, "T", handle(r.MsgID, "A")); r.Code != protocol.RespSuccess {
+		t.Error(r.Code, r.Remark)
+	}
+	if got := stored(t, c, "T", 0, 1); string(got[0].Body) != "b" {
+		t.Fatalf("%q", got[0].Body)
+	}
+	if r := recallOf(c, "T", handle(r.MsgID, "A")); r.Code != protocol.RespIllegalOperation {
+		t.Error(r.Code, r.Remark)
+	}
+}

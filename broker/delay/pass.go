@@ -132,6 +132,10 @@ func (s *Service) collectUnits(l *level, units []store.QueueUnit) bool {
 			l.head = &head{at: at}
 			return false
 		}
+		if s.recalled(l) {
+			l.reached++
+			continue
+		}
 		if err := s.add(u); err != nil {
 			p.failed = err
 			return false

@@ -2,6 +2,7 @@ package delay
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,7 +86,8 @@ type Service struct {
 		moved   int64 // deliveries since the data version moved
 		started bool
 	}
-	saves saves
+	saves   saves
+	recalls recalls
 
 	skipped atomic.Int64
 }
@@ -127,12 +129,13 @@ func New(o Options) *Service {
 	s := &Service{o: o, g: run.NewGroup(), wake: make(chan struct{}, 1), landings: make(chan landing, maxFlights)}
 	s.mu.offsets = map[int32]int64{}
 	s.saves.file = configfile.NewWriter(o.FS, o.Path, func() any { return s.saves.next })
+	s.initRecalls()
 	return s
 }
 
 // Start reads the file and begins to deliver. Notify must be wired before, or arrivals in between may be missed.
 func (s *Service) Start() error {
-	if err := s.load(); err != nil {
+	if err := errors.Join(s.load(), s.loadRecalls()); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -23,6 +23,7 @@ func commands() []*command {
 		queueCommands(),
 		sendCommands(),
 		transactionCommands(),
+		timerCommands(),
 	)
 }
 
