@@ -66,7 +66,7 @@ func (s *Store) open() error {
 	if err := r.run(); err != nil {
 		return fmt.Errorf("recover the commit log: %w", err)
 	}
-	return nil
+	return s.writeOpen()
 }
 
 // syncedPhys is what the checkpoint file says of the queues. It is read here without being opened, since the store may
@@ -130,11 +130,11 @@ func (s *Store) writeAbort() error {
 	if err := writeFile(s.fs, s.path(abortFile), strconv.Itoa(os.Getpid())); err != nil {
 		return err
 	}
-	if err := writeFile(s.fs, s.path(lockFile), lockOpen); err != nil {
-		return err
-	}
 	return s.fs.SyncDir(s.o.Root)
 }
+
+// writeOpen says that the store is open and was recovered by us: see recovery.notBefore.
+func (s *Store) writeOpen() error { return writeFile(s.fs, s.path(lockFile), lockOpen) }
 
 func writeFile(f fs.FS, name, content string) error {
 	file, err := f.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)

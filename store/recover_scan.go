@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/seedmq/seedmq/store/mappedfile"
 )
@@ -43,11 +44,17 @@ func (r *recovery) scan() (end int64, err error) {
 }
 
 // staleAge is how much older than the last record one must be to be a leftover of before an earlier recovery: Java leaves
-// such records behind the log's end. Its clock may go back a little, ours does not.
+// such records behind the log's end. Its clock may go back a little.
 const staleAge = 1000 // ms
 
-// notBefore is the least store time that the next record may have where no queue vouches for it.
-func (r *recovery) notBefore() int64 { return r.lastTime - staleAge }
+// notBefore is the least store time that the next record may have where no queue vouches for it. Where we were at work
+// last there are no leftovers, for our recovery leaves zeros; an older record was stored after the clock was set back.
+func (r *recovery) notBefore() int64 {
+	if r.s.ours {
+		return math.MinInt64
+	}
+	return r.lastTime - staleAge
+}
 
 // take collects a good record for the dispatcher.
 func (r *recovery) take(rec *record) error {

@@ -143,6 +143,20 @@ func TestStaleRecordBehindTheEndIsNoRecord(t *testing.T) {
 	}
 }
 
+// What was stored after a crash by a clock that was set back is no leftover.
+func TestClockSetBackBetweenCrashes(t *testing.T) {
+	e := newEnv(t, nil)
+	e.send(msg("A", 0, "1"), msg("A", 0, "2"))
+	e.clock.Set(now.Add(-10 * time.Minute))
+	e.kill(nil)
+	e.send(msg("A", 0, "3"))
+	e.send(msg("A", 0, "4"))
+	e.kill(nil)
+	if got, _ := e.get(get("A", 0, 0)); fmt.Sprint(got) != "[1 2 3 4]" {
+		t.Fatal(got)
+	}
+}
+
 func TestDeletedTopicStaysDeletedAfterACrash(t *testing.T) {
 	e := newEnv(t, nil)
 	e.send(msg("A", 0, "old0"), msg("A", 0, "old1"), msg("B", 0, "b"))
