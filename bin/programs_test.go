@@ -305,6 +305,9 @@ func TestHangupReloads(t *testing.T) {
 	p.waitFor(p.stderr, `traceOn changed from \"true\" to \"false\"`)
 	p.waitFor(p.stderr, `brokerName is \"b2\" in the file, and stays \"b1\" until a restart`)
 	p.stop()
+	if !strings.Contains(p.stderr(), "stopping: terminated") {
+		t.Error("the log does not say why the program ends")
+	}
 }
 
 // TestMqserverKeepsItsPromise runs the commands that mqserver prints, as a user would.

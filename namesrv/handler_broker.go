@@ -7,6 +7,7 @@ package namesrv
 // Left out: BROKER_HEARTBEAT's epoch and offsets, which are for controllers.
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,7 +39,8 @@ func (s *Server) registerBroker(c remoting.Conn, req *protocol.Command) (*remoti
 		ActingMaster: h.EnableActingMaster, Version: w.DataVersion, Topics: byName(w.TopicConfigTable), Mappings: w.TopicQueueMappingInfoMap,
 		Filters: body.FilterServerList})
 	if res.Verdict == route.Incomplete {
-		return nil, &refused{protocol.RespSystemError, "register broker failed"}
+		return nil, &refused{protocol.RespSystemError, fmt.Sprintf(
+			"register broker failed: one topic came, and broker %s[%d] has not registered all of its topics yet", h.BrokerName, h.BrokerID)}
 	}
 	s.notify(res.Notice)
 	r := ok()

@@ -129,7 +129,7 @@ func newRoot(env *Env) *cobra.Command {
 
 func runRoot(env *Env, args []string) error {
 	switch {
-	case len(args) == 0:
+	case len(args) == 0, args[0] == "-h", args[0] == "--help":
 		listCommands(env.Stdout)
 	case args[0] == "--version":
 		fmt.Fprintln(env.Stdout, "mqadmin "+env.Version)

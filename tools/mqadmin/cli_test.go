@@ -31,6 +31,11 @@ func TestOverview(t *testing.T) {
 		!strings.HasSuffix(out, "\n\nSee 'mqadmin help <command>' for more information on a specific command.\n") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
+	for _, flag := range []string{"-h", "--help"} {
+		if code, same, _ := runWith(t, "none", nil, flag); code != 0 || same != out {
+			t.Errorf("%s: exit %d\n%s", flag, code, same)
+		}
+	}
 	if _, out, _ = runWith(t, "none", nil, "--version"); out != "mqadmin test\n" {
 		t.Error(out)
 	}

@@ -88,6 +88,7 @@ func NotifySignals() Signals {
 func (sig Signals) Wait(log *xlog.Logger, reload func(), services ...Service) int {
 	for s := range sig {
 		if s != syscall.SIGHUP {
+			log.Infof("stopping: %v", s)
 			break
 		}
 		if reload != nil {
