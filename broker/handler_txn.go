@@ -97,7 +97,10 @@ func (b *Broker) endTransactions(c remoting.Conn, reqs []*protocol.Command) {
 			e.Outcome = txn.Commit
 		case protocol.SysFlagTransactionRollback:
 			e.Outcome = txn.Rollback
-		default: // the producer does not know yet: no reply, as in Java
+		case protocol.SysFlagTransactionNot: // the producer does not know yet: no reply, as in Java
+			continue
+		default:
+			fail(c, req, refuse(protocol.RespSystemError, "commitOrRollback: %d is none of 0 (unknown), 8 (commit) and 12 (rollback)", h.CommitOrRollback))
 			continue
 		}
 		hot = hot && b.store.IsHot(h.CommitLogOffset)

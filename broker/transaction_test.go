@@ -154,6 +154,9 @@ func TestEndTransactionRefusals(t *testing.T) {
 	if _, max := offsets(c, protocol.TopicOpHalf); max != 0 {
 		t.Errorf("%d op messages", max)
 	}
+	if r := c.Call(protocol.ReqEndTransaction, endHeader(0, at, 4, false), nil); r.Code != protocol.RespSystemError || !strings.HasPrefix(r.Remark, "commitOrRollback: 4 ") {
+		t.Error(r.Code, r.Remark)
+	}
 	// All in one read: each has its own answer, unknown ones have none.
 	for _, outcome := range []int32{0, 4, 99} {
 		if err := c.Conn.Oneway(protocol.NewRequest(protocol.ReqEndTransaction, endHeader(0, at, outcome, false), nil)); err != nil {
