@@ -107,6 +107,7 @@ type sender struct {
 	queue  int
 	key    int // -1: none
 	free   chan int
+	gone   chan struct{} // closed when the reader has ended
 	starts []atomic.Int64
 	sent   atomic.Int64
 	got    atomic.Int64
@@ -123,7 +124,7 @@ const (
 )
 
 func newSender(l *sending, c net.Conn, index int) *sender {
-	s := &sender{l: l, c: c, index: index, free: make(chan int, l.window), starts: make([]atomic.Int64, l.window), key: -1}
+	s := &sender{l: l, c: c, index: index, free: make(chan int, l.window), gone: make(chan struct{}), starts: make([]atomic.Int64, l.window), key: -1}
 	for i := range l.window {
 		s.free <- i
 	}
@@ -167,15 +168,23 @@ func (s *sender) write(ctx context.Context, began time.Time) {
 		s.sent.Add(1)
 	}
 	w.Flush() // as above
+	s.drain()
+	s.c.Close()
+}
+
+// drain waits until all is answered, the connection is gone, or it takes too long.
+func (s *sender) drain() {
 	late := time.NewTimer(drainLimit)
 	defer late.Stop()
 	for range s.l.window {
 		select {
 		case <-s.free:
+		case <-s.gone:
+			return
 		case <-late.C:
+			return
 		}
 	}
-	s.c.Close()
 }
 
 // slot waits for a free one. What is buffered goes out first: its answers free them.
@@ -189,9 +198,10 @@ func (s *sender) slot(ctx context.Context, w *bufio.Writer) (int, bool) {
 	select {
 	case i := <-s.free:
 		return i, true
+	case <-s.gone:
 	case <-ctx.Done():
-		return 0, false
 	}
+	return 0, false
 }
 
 // pace waits until message n is due.
@@ -230,6 +240,7 @@ func digits(b []byte, n, count int) {
 
 // read counts the answers until the connection is closed.
 func (s *sender) read() {
+	defer close(s.gone)
 	r := bufio.NewReaderSize(s.c, 64<<10)
 	var buf []byte
 	for {
