@@ -38,7 +38,8 @@ func (b *Broker) makeTimer() {
 	}
 	b.timer = timer.New(timer.Options{Source: b.store, Sink: delay.NewStoreSink(b.store), FS: b.o.FS, Root: c.StorePathRootDir,
 		Clock: b.clk, Log: b.log, Tick: timer.Tick(c.TimerPrecisionMs), RollSlots: c.TimerRollWindowSlot,
-		Retention: clock.Span(c.FileReservedTime, time.Hour), FlushEvery: clock.Span(max(c.TimerFlushIntervalMs, 1), time.Millisecond),
+		Retention:   func() time.Duration { return clock.Span(b.settings().Store.FileReservedTime, time.Hour) },
+		FlushEvery:  clock.Span(max(c.TimerFlushIntervalMs, 1), time.Millisecond),
 		LogFileSize: c.MappedFileSizeTimerLog,
 		Flushed:     func() int64 { return b.store.Status().FlushedPhys },
 		MinPhys:     func() int64 { return b.store.Status().MinPhys },

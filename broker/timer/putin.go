@@ -110,6 +110,7 @@ func (s *Service) offsetOf(u *timer.Unit, lo, hi int64) (int64, bool) {
 // putIn puts new records in the wheel. Units are written before it returns.
 func (s *Service) putIn(now time.Time) error {
 	ms := now.UnixMilli()
+	s.window = s.rollWindow()
 	s.put.held = s.loader.read < ms-halfWheel*s.tick // the other half of the wheel may still be full
 	goal := min(s.tail.Load(), s.put.limit())
 	n := 0

@@ -45,8 +45,8 @@ type Options struct {
 	Tick time.Duration
 	// RollSlots is after how many ticks at most a message is stored anew (timerRollWindowSlot); default 172,800.
 	RollSlots int
-	// Retention is how long the log keeps a record at least. Messages roll before three quarters of it are over. 0: for ever.
-	Retention time.Duration
+	// Retention is how long the log keeps a record at least. Messages roll before three quarters of it are over. May be nil: for ever.
+	Retention func() time.Duration
 	// FlushEvery is the period of writing the files; default 1 s (timerFlushIntervalMs).
 	FlushEvery time.Duration
 	// LogFileSize is mappedFileSizeTimerLog; default 100 MiB.
@@ -141,8 +141,8 @@ func (s *Service) rollWindow() int64 {
 		slots = most
 	}
 	w := slots * s.tick
-	if s.o.Retention > 0 {
-		w = max(min(w, s.o.Retention.Milliseconds()/4*3/s.tick*s.tick), 2*s.tick)
+	if s.o.Retention != nil {
+		w = max(min(w, s.o.Retention().Milliseconds()/4*3/s.tick*s.tick), 2*s.tick)
 	}
 	return w
 }

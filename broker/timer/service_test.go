@@ -125,8 +125,8 @@ func TestWindowFitsTheRetention(t *testing.T) {
 		slots     int
 		retention time.Duration
 		want      time.Duration
-	}{{0, 0, 48 * time.Hour}, {0, 72 * time.Hour, 48 * time.Hour}, {0, 24 * time.Hour, 18 * time.Hour}, {1, 0, (7*24*3600 - 60) * time.Second}, {100, time.Hour, 100 * time.Second}} {
-		s := New(Options{RollSlots: c.slots, Retention: c.retention})
+	}{{0, 1000 * time.Hour, 48 * time.Hour}, {0, 72 * time.Hour, 48 * time.Hour}, {0, 24 * time.Hour, 18 * time.Hour}, {1, 1000 * time.Hour, (7*24*3600 - 60) * time.Second}, {100, time.Hour, 100 * time.Second}} {
+		s := New(Options{RollSlots: c.slots, Retention: func() time.Duration { return c.retention }})
 		if got := time.Duration(s.window) * time.Millisecond; got != c.want {
 			t.Errorf("%+v: window %v", c, got)
 		}

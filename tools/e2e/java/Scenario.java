@@ -139,6 +139,57 @@ public class Scenario {
         p.shutdown();
     }
 
+    /** Timed messages come at their time and in no other way; a recalled one does not. 5.5.0 only: recalls are called by reflection. */
+    static void timer() throws Exception {
+        DefaultMQProducer p = producer("JTimer" + topic);
+        Map<String, MessageExt> seen = new ConcurrentHashMap<>();
+        DefaultMQPushConsumer c = consumer("JTimerC" + topic, "timer", topic, "*", (ms, x) -> {
+            for (MessageExt m : ms) { seen.put(s(m.getBody()), m); add(s(m.getBody())); }
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+        });
+        c.start();
+        Map<String, Long> due = new LinkedHashMap<>();
+        long now = System.currentTimeMillis();
+        due.put("past TIMER_DELIVER_MS", -5000L);
+        due.put("a TIMER_DELIVER_MS", 1700L);
+        due.put("b TIMER_DELAY_MS", 1234L);
+        due.put("c TIMER_DELAY_SEC", 2000L);
+        due.put("recalled TIMER_DELAY_MS", 4000L);
+        due.put("also recalled TIMER_DELIVER_MS", 4500L);
+        due.put("last TIMER_DELAY_SEC", 6000L);
+        java.lang.reflect.Method recall = DefaultMQProducer.class.getMethod("recallMessage", String.class, String.class);
+        for (Map.Entry<String, Long> e : due.entrySet()) {
+            String property = e.getKey().substring(e.getKey().lastIndexOf(' ') + 1);
+            long begin = System.currentTimeMillis(), value = e.getValue();
+            if (property.endsWith("DELIVER_MS")) value += begin;
+            if (property.endsWith("SEC")) value /= 1000;
+            Message m = new Message(topic, "timer", u(e.getKey()));
+            MessageAccessor.putProperty(m, property, "" + value);
+            SendResult r = ok(p.send(m));
+            e.setValue(begin + e.getValue());
+            String handle = (String) SendResult.class.getMethod("getRecallHandle").invoke(r);
+            check((handle != null) == !e.getKey().startsWith("past"), e.getKey() + " has the handle " + handle);
+            if (!e.getKey().contains("recalled")) continue;
+            for (String bad : new String[]{handle.substring(0, handle.length() - 8), "x"}) {
+                try { recall.invoke(p, topic, bad); check(false, "recalled by " + bad); } catch (java.lang.reflect.InvocationTargetException x) { }
+            }
+            check(r.getMsgId().equals(recall.invoke(p, topic, handle)), "recall of " + r);
+        }
+        boolean refused = false;
+        Message far = new Message(topic, u("far"));
+        MessageAccessor.putProperty(far, "TIMER_DELAY_SEC", "400000");
+        try { p.send(far); } catch (Exception e) { refused = e.toString().contains("max delay"); }
+        check(refused, "a delay beyond the limit was taken");
+        received(45, "past TIMER_DELIVER_MS", "a TIMER_DELIVER_MS", "b TIMER_DELAY_MS", "c TIMER_DELAY_SEC", "last TIMER_DELAY_SEC");
+        check(got.size() == 5, "received " + got);
+        for (String k : got.keySet()) {
+            check(count(k) == 1, "received twice: " + got);
+            check(seen.get(k).getStoreTimestamp() >= due.get(k), k + " came " + (due.get(k) - seen.get(k).getStoreTimestamp()) + " ms early");
+        }
+        c.shutdown();
+        p.shutdown();
+    }
+
     /** Requests are answered through the broker; one that nobody answers runs into its time limit. */
     static void requestReply() throws Exception {
         DefaultMQProducer replier = producer("JReplier" + topic), p = producer("JRequester" + topic);
