@@ -11,7 +11,7 @@ PROGRAMS := $(notdir $(patsubst %/main.go,%,$(wildcard bin/*/main.go)))
 
 export CGO_ENABLED ?= 0
 
-.PHONY: build run test unit e2e race fuzz bench lint test-peers test-crash clean
+.PHONY: build run test unit e2e race fuzz bench microbench lint test-peers test-crash clean
 
 build: ## static binaries into $(OUT)
 	@mkdir -p $(OUT)
@@ -38,7 +38,10 @@ race: ## unit tests under the race detector (needs a C compiler)
 fuzz: ## every fuzz target for FUZZTIME each
 	@GO='$(GO)' .ci/fuzz $(FUZZTIME)
 
-bench: ## every micro-benchmark, briefly, so that they keep working
+bench: ## the table of docs/performance.md, on this machine; ARGS="-only REGEXP -size 0.1 -rounds 3"
+	$(GO) run ./tools/perf $(ARGS)
+
+microbench: ## every micro-benchmark, briefly, so that they keep working
 	$(GO) test -run '^$$' -bench . -benchtime 100ms ./...
 
 test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing

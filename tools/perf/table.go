@@ -10,11 +10,11 @@ import (
 
 // line is one line of the table. Text of cells is ready for print.
 type line struct {
-	work               string
-	ours, java, limit  string
-	overJava, overLimt string
-	bar                string
-	met                verdict
+	work                string
+	ours, java, limit   string
+	overJava, overLimit string
+	bar                 string
+	met                 verdict
 }
 
 // verdict says whether a bar was met.
@@ -68,7 +68,7 @@ func errorsOf(runs []figures) (n int64) {
 }
 
 func (l *line) cells() []string {
-	return []string{l.work, l.ours, l.java, l.limit, l.overJava, l.overLimt, l.bar, l.met.String()}
+	return []string{l.work, l.ours, l.java, l.limit, l.overJava, l.overLimit, l.bar, l.met.String()}
 }
 
 var heads = []string{"work", "ours", "Java", "limit", "ours/Java", "ours/limit", "bar", "met"}
