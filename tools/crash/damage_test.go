@@ -196,10 +196,8 @@ func startDamaged(t *testing.T, dir, file string, book *Book) {
 // sendsAndStops sees that the server takes messages and ends well.
 func (s *server) sendsAndStops() {
 	s.t.Helper()
-	more := NewBook()
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	Load(ctx, more, s.addr(), topic, queues, 1, 4, "more")
-	cancel()
+	more, begin := NewBook(), time.Now()
+	s.loadUntil(more, "more", func() bool { return more.Acked() > 20 || time.Since(begin) > 10*time.Second })
 	if more.Acked() == 0 {
 		s.t.Errorf("takes no messages: %v", more.Errors())
 	}
