@@ -19,8 +19,8 @@ const (
 	syncFillEvery = 4 << 20
 )
 
-// preparer makes files ahead of need and allocates their space, under sync flush with zeros written into it, so that a
-// sync does not pay for a change of the file's blocks. It begins with the first append of a process: an idle store
+// preparer makes files ahead of need and fills them with zeros, so that an append neither allocates space nor, under
+// sync flush, pays for a change of the file's blocks. It begins with the first append of a process: an idle store
 // takes no space. Its errors are never fatal: an append that finds nothing prepared does the work itself.
 func (s *Store) prepare(ctx context.Context) {
 	for {
@@ -91,7 +91,7 @@ func (s *Store) fill(ctx context.Context, f *mappedfile.File) error {
 	start := s.o.Clock.Now()
 	var done int64
 	for done < syncFillEvery && ctx.Err() == nil {
-		n, err := f.Fill(s.ahead(), s.o.SyncFlush)
+		n, err := f.Fill(s.ahead())
 		if err != nil {
 			return err
 		}

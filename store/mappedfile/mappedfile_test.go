@@ -145,7 +145,7 @@ func TestFillKeepsOffTheWriter(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			for {
-				n, err := f.Fill(1<<20, true)
+				n, err := f.Fill(1 << 20)
 				if err != nil {
 					t.Error(err)
 				}
@@ -168,29 +168,6 @@ func TestFillKeepsOffTheWriter(t *testing.T) {
 		}
 		if f.Filled() != o.Size {
 			t.Fatalf("filled to %d", f.Filled())
-		}
-	})
-}
-
-func TestAllocatedOnly(t *testing.T) {
-	each(t, func(t *testing.T, o Options) {
-		f := create(t, o)
-		f.StartFill(1000)
-		for {
-			n, err := f.Fill(1<<20, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n == 0 {
-				break
-			}
-		}
-		if f.Filled() != o.Size {
-			t.Fatalf("prepared up to %d of %d", f.Filled(), o.Size)
-		}
-		got := make([]byte, 4096)
-		if err := f.ReadAt(got, o.Size-4096); err != nil || !bytes.Equal(got, make([]byte, 4096)) {
-			t.Fatalf("prepared space does not read as zeros: %v", err)
 		}
 	})
 }
