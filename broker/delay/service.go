@@ -240,21 +240,16 @@ func (s *Service) Skipped() int64 { return s.skipped.Load() }
 
 // loop runs passes until the context ends.
 func (s *Service) loop(ctx context.Context) {
-	timer := s.o.Clock.NewTimer(time.Hour)
-	defer timer.Stop()
+	alarm := clock.NewAlarm(s.o.Clock)
+	defer alarm.Clear()
 	defer s.landAll()
 	for ctx.Err() == nil {
-		timer.Stop()
-		select {
-		case <-timer.C():
-		default:
-		}
+		alarm.Clear()
 		s.land()
 		next, pending := s.step()
 		var fire <-chan time.Time
 		if pending {
-			timer.Reset(next.Sub(s.o.Clock.Now()))
-			fire = timer.C()
+			fire = alarm.Set(next)
 		}
 		select {
 		case <-ctx.Done():

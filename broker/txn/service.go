@@ -228,19 +228,14 @@ func (s *Service) CheckNow(rec []byte) (bool, error) {
 
 // loop checks until the context ends.
 func (s *Service) loop(ctx context.Context) {
-	timer := s.o.Clock.NewTimer(time.Hour)
-	defer timer.Stop()
+	alarm := clock.NewAlarm(s.o.Clock)
+	defer alarm.Clear()
 	for ctx.Err() == nil {
-		timer.Stop()
-		select {
-		case <-timer.C():
-		default:
-		}
+		alarm.Clear()
 		next, pending := s.step(ctx)
 		var fire <-chan time.Time
 		if pending {
-			timer.Reset(next.Sub(s.o.Clock.Now()))
-			fire = timer.C()
+			fire = alarm.Set(next)
 		}
 		select {
 		case <-ctx.Done():
