@@ -100,6 +100,7 @@ func TestTopicRefusals(t *testing.T) {
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.ReadQueueNums = -1 }, protocol.RespInvalidParameter, "-1"},
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.WriteQueueNums = 1 << 30 }, protocol.RespInvalidParameter, "16384"},
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.Perm = 64 }, protocol.RespInvalidParameter, "perm 64"},
+		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.TopicFilterType = "WHAT" }, protocol.RespInvalidParameter, "topicFilterType"},
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.Attributes = "+no.such=1" }, protocol.RespSystemError, "unsupported key: no.such"},
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.Attributes = "queue.type=BatchCQ" }, protocol.RespSystemError, "format is wrong"},
 		{func(h *protocol.UpdateAndCreateTopicRequestHeader) { h.Attributes = "+queue.type" }, protocol.RespSystemError, "format is wrong"},

@@ -139,6 +139,12 @@ func TestGarbageBodies(t *testing.T) {
 			}
 		}
 	}
+	for _, id := range []string{"", strings.Repeat("c", 4097)} {
+		body := fmt.Sprintf(`{"clientID":%q,"producerDataSet":[{"groupName":"P"}]}`, id)
+		if r := c.Call(protocol.ReqHeartBeat, nil, []byte(body)); r.Code != protocol.RespSystemError || !strings.Contains(r.Remark, "clientID") {
+			t.Errorf("client id of %d bytes: code %d %q", len(id), r.Code, r.Remark)
+		}
+	}
 }
 
 // FuzzHeartbeat: any body is answered.

@@ -23,11 +23,18 @@ func (b *Broker) clientRoutes() []remoting.Route {
 	}
 }
 
+// maxClientID bounds the bytes of a client id, which is kept for each of its groups. Clients make it from address, name and unit.
+const maxClientID = 4096
+
 // heartbeat registers the producers and consumers of a connection. It is pooled, for it may make groups and topics.
 func (b *Broker) heartbeat(c remoting.Conn, req *protocol.Command) {
 	var hb protocol.HeartbeatData
 	if err := protocol.UnmarshalFast(req.Body, &hb); err != nil {
 		fail(c, req, refuse(protocol.RespSystemError, "heartbeat body: %v", err))
+		return
+	}
+	if hb.ClientID == "" || len(hb.ClientID) > maxClientID {
+		fail(c, req, refuse(protocol.RespSystemError, "heartbeat body: clientID: %d bytes, it must have 1 to %d", len(hb.ClientID), maxClientID))
 		return
 	}
 	me := clients.Member{Conn: c, ClientID: hb.ClientID, Language: req.Language, Version: req.Version}

@@ -119,7 +119,12 @@ func (b *Broker) checkTopicChange(t *protocol.TopicConfig) error {
 	if t.Perm < 0 || t.Perm > protocol.PermRead|protocol.PermWrite|protocol.PermInherit {
 		return refuse(protocol.RespInvalidParameter, "topic %s: perm %d is none of 2 (W), 4 (R), 6 (RW)", t.TopicName, t.Perm)
 	}
-	return nil
+	switch t.TopicFilterType {
+	case "", protocol.FilterSingleTag, protocol.FilterMultiTag:
+		return nil
+	}
+	return refuse(protocol.RespInvalidParameter, "topic %s: topicFilterType %q is neither %s nor %s",
+		t.TopicName, clip(t.TopicFilterType), protocol.FilterSingleTag, protocol.FilterMultiTag)
 }
 
 func (b *Broker) isSystemTopic(name string) bool {
