@@ -3,12 +3,13 @@ package broker
 // RECALL_MESSAGE 370, GET_TIMER_CHECK_POINT 60, GET_TIMER_METRICS 61; and the timer messages of sends: as Java's RecallMessageProcessor,
 // AdminBrokerProcessor and HookUtils.
 //
-// Different from Java: recalls are on by default; a recall handle must be exactly one that a send returns (Java takes any text for
-// the time, and goes on when the topic cannot be written to). timerCongestNumEachSlot has no effect: a slot is a position in a file, and
+// Different from Java: recalls are on by default; a recall handle must be exactly one that a send returned, and
+// belong to a message that was stored (Java stores a deletion for any key). timerCongestNumEachSlot has no effect: a slot is a position in a file, and
 // has no limit.
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/seedmq/seedmq/broker/delay"
@@ -43,6 +44,7 @@ func (b *Broker) makeTimer() {
 		LogFileSize: c.MappedFileSizeTimerLog,
 		Flushed:     func() int64 { return b.store.Status().FlushedPhys },
 		MinPhys:     func() int64 { return b.store.Status().MinPhys },
+		Came:        b.cameTimed,
 		Route:       b.queueNow,
 		Delivered:   func(topic string, size int) { b.stats.AddPut(b.stats.Topic(topic), 1, int64(size)) }})
 }
@@ -117,6 +119,10 @@ func (b *Broker) recall(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, err)
 		return
 	}
+	if err := b.checkRecalled(r); err != nil {
+		fail(c, req, err)
+		return
+	}
 	m, key := b.recallMessage(set, &h, r, c)
 	batch := b.store.NewBatch()
 	if err := batch.Add(&m); err != nil {
@@ -171,6 +177,62 @@ func (b *Broker) checkRecall(set *settings, h *protocol.RecallMessageRequestHead
 		return nil, refuse(protocol.RespIllegalOperation, "recall failed, timestamp invalid: %d is later than any message (timerMaxDelaySec)", r.DeliverMs)
 	}
 	return &r, nil
+}
+
+const (
+	// indexWait is how long a recall waits until the index has what was stored before it.
+	indexWait = 2 * time.Second
+	indexLook = 2 * time.Millisecond
+	// sameKeys is how many timed messages with one key are looked at.
+	sameKeys = 64
+)
+
+// checkRecalled refuses a handle that belongs to no message: Java stores a record for anything. Without an index everything is taken.
+func (b *Broker) checkRecalled(r *protocol.RecallHandle) error {
+	if !b.o.Store.MessageIndexEnable {
+		return nil
+	}
+	end := b.store.Status().MaxPhys
+	t := b.clk.NewTimer(indexLook)
+	defer t.Stop()
+	for begin := b.clk.Now(); ; t.Reset(indexLook) {
+		indexed := b.store.Status().DispatchedPhys >= end
+		found, err := b.findTimed(r)
+		if found || err != nil {
+			return err
+		}
+		if indexed {
+			return refuse(protocol.RespIllegalOperation, "recall failed, no message of topic %s with key %s waits for %d", clip(r.Topic), clip(r.UniqKey), r.DeliverMs)
+		}
+		if b.clk.Now().Sub(begin) > indexWait { // a recall that is not needed does no harm
+			return nil
+		}
+		<-t.C()
+	}
+}
+
+// findTimed says whether a timed message as of the handle was stored.
+func (b *Broker) findTimed(r *protocol.RecallHandle) (bool, error) {
+	out := itoa(timer.Out(r.DeliverMs, b.timerTick()))
+	return b.cameTimed(protocol.TopicTimer, r.UniqKey, func(props string) bool {
+		p := protocol.ParseProperties(props)
+		return p[protocol.PropertyTimerDelUniqKey] == "" && p[protocol.PropertyRealTopic] == r.Topic && p[protocol.PropertyTimerOutMs] == out
+	})
+}
+
+// cameTimed says whether a message with that UNIQ_KEY was stored whose properties match. Without an index none is known.
+func (b *Broker) cameTimed(topic, uniqKey string, match func(props string) bool) (bool, error) {
+	res, err := b.store.QueryKey(topic, uniqKey, store.KeyUniq, sameKeys, 0, math.MaxInt64)
+	if err != nil {
+		return false, err
+	}
+	for _, rec := range res.Records {
+		var v protocol.MessageView
+		if _, err := protocol.DecodeMessage(rec, &v); err == nil && match(v.Properties) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // recallDelayed recalls a message with a delay level, which Java cannot.

@@ -80,6 +80,11 @@ func TestRecallRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := strings.Split(string(raw), " ")
+	later, err := strconv.ParseInt(words[3], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later += 1000
 	altered := func(i int, word string) string {
 		w := append([]string(nil), words...)
 		w[i] = word
@@ -98,7 +103,7 @@ func TestRecallRefusals(t *testing.T) {
 		{"empty", "T", "", 604}, {"no base64", "T", "*", 604}, {"cut", "T", handle[:len(handle)-14], 604}, {"of another topic", "U", handle, 604},
 		{"version", "T", altered(0, "v2"), 604}, {"altered topic", "T", altered(1, "U"), 604}, {"of another broker", "T", altered(2, "x"), 604},
 		{"over", "T", altered(3, "1700000000000"), 604}, {"beyond the limit", "T", altered(3, "17960489000000"), 604}, {"no time", "T", altered(3, "soon"), 604},
-		{"no key", "T", altered(4, ""), 604}, {"one word more", "T", altered(4, "K x"), 604}, {"unknown topic", "nowhere", handle, 17},
+		{"no key", "T", altered(4, ""), 604}, {"another key", "T", altered(4, "L"), 604}, {"another second", "T", altered(3, strconv.FormatInt(later, 10)), 604}, {"one word more", "T", altered(4, "K x"), 604}, {"unknown topic", "nowhere", handle, 17},
 	} {
 		if r := recallOf(c, x.topic, x.handle); r.Code != x.code {
 			t.Errorf("%s: code %d %q, want %d", x.name, r.Code, r.Remark, x.code)

@@ -116,6 +116,9 @@ func (s *Service) take(e *entry, now int64) error {
 		s.stats.recalled.Add(1) // counted down when the deletion was put in
 		return nil
 	}
+	if came, err := s.came(e); came || err != nil {
+		return err
+	}
 	if err := s.forward(e, now); err != nil {
 		s.skip(e.phys, err)
 	}

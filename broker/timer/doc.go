@@ -20,7 +20,7 @@
 //     restart all of the queue is put in before anything is delivered.
 //
 // Delivery is at least once. The check point moves only after deliveries are as safe as the flush mode asks, and never
-// ahead of what is on disk. A kill repeats at most what was delivered since: about a second.
+// ahead of what is on disk. What was delivered since is looked up in the key index at the next start: see doubt.
 //
 // Concurrency: see Service. Divert, Due and the recall handles are pure functions.
 package timer

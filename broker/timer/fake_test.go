@@ -128,6 +128,27 @@ func (f *fakeStore) AwaitSafe(_ int64, done func(error)) {
 	done(err)
 }
 
+// came looks through everything, as the key index would.
+func (f *fakeStore) came(topic, key string, match func(string) bool) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.delivered {
+		if d.m.Topic == topic && d.m.UniqKey == key && match(string(d.m.Properties)) {
+			return true, nil
+		}
+	}
+	for _, rec := range f.log {
+		var v protocol.MessageView
+		if _, err := protocol.DecodeMessage(rec, &v); err != nil {
+			continue
+		}
+		if k, _ := v.Property(protocol.PropertyUniqKey); v.Topic == topic && k == key && match(v.Properties) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func (f *fakeStore) set(edit func(f *fakeStore)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +178,7 @@ var begin = time.UnixMilli(1_700_000_000_400)
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{fakeStore: &fakeStore{clk: clock.NewFake(begin)}, t: t, disk: fs.NewMem(nil)}
-	r.o = Options{Source: r.fakeStore, Sink: r.fakeStore, Root: root, Clock: r.clk, LogFileSize: 52 * 100}
+	r.o = Options{Source: r.fakeStore, Sink: r.fakeStore, Root: root, Clock: r.clk, LogFileSize: 52 * 100, Came: r.came}
 	return r
 }
 

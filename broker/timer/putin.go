@@ -74,6 +74,7 @@ func (s *Service) enter(st timer.State) error {
 	}
 	s.files.Rewind(read)
 	s.loader.next, s.loader.read = read, read
+	s.doubt = doubt{from: read, to: read + doubtful.Milliseconds(), before: now}
 	s.flight.queue = s.put.next
 	s.saves.begin(st.Check, position{read: read, queue: s.put.next})
 	s.tell()

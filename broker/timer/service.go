@@ -55,6 +55,9 @@ type Options struct {
 	Flushed func() int64
 	// MinPhys is where the log begins: timer log files that only speak of earlier messages are deleted. May be nil.
 	MinPhys func() int64
+	// Came says whether a message with a UNIQ_KEY was forwarded to topic before, as the key index has it: match is shown the properties of those
+	// with the key. It is asked at the start only, so that what was delivered just before the end is not repeated. May be nil.
+	Came func(topic, uniqKey string, match func(props string) bool) (bool, error)
 	// Route is the queue that a message to topic and queue goes to now. May be nil.
 	Route func(topic string, queueID int32) int32
 	// Delivered is told of each message once it is stored in its topic. It must not block. May be nil.
@@ -87,6 +90,7 @@ type Service struct {
 	flight  flights
 	saves   saves
 	rebuild *rebuild
+	doubt   doubt
 
 	last    time.Time // of the last observation of the clock
 	resume  time.Time // end of the pause after an error

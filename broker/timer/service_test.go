@@ -386,3 +386,32 @@ func TestMetrics(t *testing.T) {
 	}
 	r.close()
 }
+
+// What came just before the process ended does not come again, in the same tick or not, whether it was closed or killed; the rest
+// of the tick does.
+func TestNothingTwiceAfterTheEnd(t *testing.T) {
+	for _, kill := range []bool{false, true} {
+		r := newRig(t)
+		r.o.RollSlots = 30
+		r.open()
+		at := r.clk.Now().UnixMilli()/1000*1000 + 20_000
+		var want []string
+		for i := range 40 {
+			id := strconv.Itoa(i)
+			want = append(want, id)
+			r.send(id, "TIMER_DELIVER_MS", strconv.FormatInt(at+int64(i)*100+1, 10))
+		}
+		rolls := r.send("rolls", "TIMER_DELIVER_MS", strconv.FormatInt(at+30_000, 10)) // is stored anew at about the same time
+		r.until(time.UnixMilli(at + 2050))
+		if kill {
+			r.kill()
+		} else {
+			r.close()
+		}
+		r.clk.Advance(700 * time.Millisecond)
+		r.open()
+		r.until(time.UnixMilli(rolls))
+		r.want(append(want, "rolls")...)
+		r.close()
+	}
+}

@@ -28,7 +28,7 @@ func TestTimersExchange(t *testing.T) {
 	due := map[string]time.Time{}
 	send := func(s *harness.Server, body string, ahead time.Duration) (id string) {
 		t.Helper()
-		p := newProducer(t, s, "TimerExchange"+body)
+		p := newProducer(t, s, fmt.Sprint("TimerExchange", len(due)))
 		defer p.Shutdown()
 		due[body] = time.Now().Add(ahead)
 		return mustSend(t, p, primitive.NewMessage(topic, []byte(body)).WithDelayTimestamp(due[body])).OffsetMsgID
