@@ -3,6 +3,8 @@ package broker_test
 import (
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -186,5 +188,24 @@ func TestRecallOfALevel(t *testing.T) {
 	}
 	if r := recallOf(c, "T", handle(r.MsgID, "A")); r.Code != protocol.RespIllegalOperation {
 		t.Error(r.Code, r.Remark)
+	}
+}
+
+// A stop in the middle of a tick finishes it: the check point then says that the tick is over, as Java's broker reads it.
+func TestStopFinishesTheTick(t *testing.T) {
+	b := brokertest.Start(t)
+	c := brokertest.Dial(t, b.Addr())
+	sendTimed(c, "T", "first", "TIMER_DELAY_MS", "50")
+	m := stored(t, c, "T", 0, 1)[0]
+	b.Stop(t)
+	raw, err := os.ReadFile(filepath.Join(b.Options.Store.StorePathRootDir, "config", "timercheck"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check protocol.TimerCheckpoint
+	out, _ := m.Property(protocol.PropertyTimerOutMs)
+	tick, _ := strconv.ParseInt(out, 10, 64)
+	if err := check.Decode(raw[:56]); err != nil || check.LastReadTimeMs <= tick {
+		t.Fatalf("the check point is at %d, the message was of tick %d: %v", check.LastReadTimeMs, tick, err)
 	}
 }

@@ -13,8 +13,12 @@ import (
 // Killed at any write, and with any loss of what was not synced, the service finds everything that waits: nothing is lost, nothing
 // recalled comes, nothing is early, and repeats are few.
 func TestKilledAtEveryWrite(t *testing.T) {
+	step := int64(12)
+	if testing.Short() || raceEnabled {
+		step = 3
+	}
 	for _, power := range []bool{false, true} {
-		for stop := int64(1); ; stop += 1 + stop/12 {
+		for stop := int64(1); ; stop += 1 + stop/step {
 			if done := killedAt(t, stop, power); done {
 				break
 			}

@@ -49,6 +49,7 @@ type flights struct {
 	end         int64 // of the log after the last one
 	loose       int   // entries that only the queue knows of and that did not take off yet
 	queue       int64 // the last queueMark
+	slot        int64 // the latest tick of which something took off
 	crash       error
 	closing     bool
 }
@@ -76,6 +77,9 @@ func (s *Service) deliver(now time.Time) error {
 	p.taken, p.done, p.added, p.bytes = p.taken[:0], p.done[:0], 0, 0
 	s.o.Sink.Reset()
 	for len(s.due) > 0 && s.due[0].exact <= ms && len(p.taken) < passMessages && p.bytes < passBytes {
+		if s.stopping && s.due[0].slot > s.flight.slot {
+			break
+		}
 		e := s.due.pop()
 		p.taken = append(p.taken, e)
 		if err := s.take(&e, ms); err != nil {
@@ -167,6 +171,7 @@ func (s *Service) takeOff() error {
 			fl.loose--
 		} else {
 			s.release(e.slot)
+			fl.slot = max(fl.slot, e.slot)
 		}
 	}
 	s.advance(s.o.Clock.Now().UnixMilli())

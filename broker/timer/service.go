@@ -97,6 +97,9 @@ type Service struct {
 	pause   time.Duration
 	expired time.Time // when log files were deleted last
 	started bool
+	// stop is closed when the loop should end with its tick, ended when it has.
+	stop, ended chan struct{}
+	stopping    bool
 
 	tail   atomic.Int64 // queue offset after the last record that was announced
 	hungry atomic.Bool
@@ -124,7 +127,7 @@ func New(o Options) *Service {
 	if o.FlushEvery <= 0 {
 		o.FlushEvery = time.Second
 	}
-	s := &Service{o: o, tick: o.Tick.Milliseconds(), g: run.NewGroup(), wake: make(chan struct{}, 1)}
+	s := &Service{o: o, tick: o.Tick.Milliseconds(), g: run.NewGroup(), wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	s.flight.landings = make(chan landing, maxFlights)
 	s.saves.todo, s.saves.done = make(chan *timer.Snapshot, 1), make(chan *timer.Snapshot, 1)
 	s.window = s.rollWindow()
@@ -157,6 +160,7 @@ func (s *Service) Start() error {
 		return err
 	}
 	s.started = true
+	s.ended = make(chan struct{})
 	if err := s.g.Go("timer", s.loop); err != nil {
 		return err
 	}
@@ -205,8 +209,10 @@ func (s *Service) kick() {
 	}
 }
 
-// Close stops and writes the files. It may be called on a service that was not started.
+// Close stops and writes the files. A tick that was begun is finished, since the files know whole ticks only: Java would deliver all of
+// it again. It may be called on a service that was not started.
 func (s *Service) Close() error {
+	s.finishTick()
 	s.g.Close()
 	if s.files == nil {
 		return nil
@@ -216,12 +222,28 @@ func (s *Service) Close() error {
 	return err
 }
 
-// loop works until the context ends.
+// finishTick lets the loop come to the end of its tick, if it can.
+func (s *Service) finishTick() {
+	if s.ended == nil || s.files == nil {
+		return
+	}
+	close(s.stop)
+	t := s.o.Clock.NewTimer(3 * s.o.Tick)
+	defer t.Stop()
+	select {
+	case <-s.ended:
+	case <-t.C():
+	}
+}
+
+// loop works until the context ends, or stop is closed and the tick is finished.
 func (s *Service) loop(ctx context.Context) {
 	alarm := clock.NewAlarm(s.o.Clock)
+	defer close(s.ended)
 	defer alarm.Clear()
 	defer s.landAll()
-	for ctx.Err() == nil {
+	stop := s.stop
+	for ctx.Err() == nil && !(s.stopping && s.loader.read > s.flight.slot) {
 		alarm.Clear()
 		s.land()
 		next, pending := s.step()
@@ -231,6 +253,8 @@ func (s *Service) loop(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+		case <-stop:
+			s.stopping, stop = true, nil
 		case <-s.wake:
 		case <-fire:
 		case l := <-s.flight.landings:
