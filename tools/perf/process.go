@@ -20,6 +20,9 @@ const (
 	startLimit = 2 * time.Minute
 	stopLimit  = 30 * time.Second
 	pollEvery  = time.Millisecond
+
+	quietPeriod = 2 * time.Second
+	quietLimit  = 3 * time.Minute
 )
 
 // process is a program that was started. What it prints is kept for the case that it fails.
@@ -124,6 +127,36 @@ func (p *process) resident() (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s: no VmRSS: %w", p.name, io.ErrUnexpectedEOF)
+}
+
+// quiet waits until the process has used next to no processor time for a while, but not longer than quietLimit: work that it
+// does in the background, such as making files, is none of what is measured next.
+func (p *process) quiet(ctx context.Context) error {
+	limit := time.Now().Add(quietLimit)
+	for before := time.Duration(-time.Hour); ; {
+		used, err := p.processorTime()
+		if err != nil || used-before < quietPeriod/20 || time.Now().After(limit) {
+			return err
+		}
+		before = used
+		if err := settle(ctx, quietPeriod); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *process) processorTime() (time.Duration, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 13 {
+		return 0, fmt.Errorf("%s: stat: %w", p.name, io.ErrUnexpectedEOF)
+	}
+	user, err1 := strconv.ParseInt(f[11], 10, 64)
+	system, err2 := strconv.ParseInt(f[12], 10, 64)
+	return time.Duration(user+system) * (time.Second / 100), errors.Join(err1, err2)
 }
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

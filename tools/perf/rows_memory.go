@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -103,6 +104,9 @@ func manyTopics(ctx context.Context, e *env) (out []line, err error) {
 			if i == 0 { // the queues' files are made now
 				work := fmt.Sprintf("sends while %d queues are used for the first time: p99", topics*queues)
 				out = append(out, line{work: work, ours: millis(f2.p99) + ", " + perSecond(f2.rate)})
+				if err := s.broker.quiet(ctx); err != nil {
+					return err
+				}
 				continue
 			}
 			one, many = append(one, f1), append(many, f2)
@@ -112,7 +116,7 @@ func manyTopics(ctx context.Context, e *env) (out []line, err error) {
 		out = append(out, line{work: fmt.Sprintf("topics 1 → %d, 8 × 64: rate falls", topics),
 			ours: fmt.Sprintf("%.0f %% (%s → %s)", fall*100, perSecond(column(one, rate)), perSecond(column(many, rate))), bar: "≤ 30 %", met: judge(fall <= .3)})
 		out = append(out, errorLine("these", errorsOf(append(one, many...))))
-		if err := settle(ctx, manyStart); err != nil {
+		if err := errors.Join(settle(ctx, manyStart), s.broker.quiet(ctx)); err != nil {
 			return err
 		}
 		mem, err := s.broker.resident()
@@ -131,7 +135,7 @@ func manyQueues(ctx context.Context, e *env) (out []line, err error) {
 		if err != nil {
 			return err
 		}
-		if err := settle(ctx, manyStart); err != nil {
+		if err := errors.Join(settle(ctx, manyStart), s.broker.quiet(ctx)); err != nil {
 			return err
 		}
 		mem, err := s.broker.resident()
