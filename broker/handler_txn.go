@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seedmq/seedmq/broker/clients"
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/txn"
 	"github.com/seedmq/seedmq/conf/clock"
@@ -157,7 +158,19 @@ func (b *Broker) askProducer(h *txn.Half, at store.AppendResult) {
 		b.log.Limited(b.clk, "ask-producer "+group, logEvery).Warnf("no producer of group %s is connected: transaction %s stays open", group, h.Props.UniqKey)
 		return
 	}
-	cmd := b.checkCommand(h, at)
+	cmd, id := b.checkCommand(h, at), h.Props.UniqKey
+	// The answer names the new record, which can be looked up only once it is safe: a quick producer would be refused, every time.
+	b.store.AwaitSafe(at.PhysicalOffset+int64(at.Size), func(err error) {
+		if err != nil {
+			b.log.Limited(b.clk, "ask-producer unsafe", logEvery).Warnf("transaction %s is not checked: %v", id, err)
+			return
+		}
+		b.sendCheck(members, cmd, id)
+	})
+}
+
+// sendCheck sends the check of transaction id to the first producer that takes it, in turn.
+func (b *Broker) sendCheck(members []clients.Member, cmd *protocol.Command, id string) {
 	first := int(b.turn.Add(1))
 	for i := range members {
 		m := &members[(first+i)%len(members)]
@@ -165,7 +178,7 @@ func (b *Broker) askProducer(h *txn.Half, at store.AppendResult) {
 		if err == nil {
 			return
 		}
-		b.log.Debugf("check of transaction %s: producer %s: %v", h.Props.UniqKey, m.Conn.RemoteAddr(), err)
+		b.log.Debugf("check of transaction %s: producer %s: %v", id, m.Conn.RemoteAddr(), err)
 	}
 }
 
