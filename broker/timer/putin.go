@@ -76,7 +76,7 @@ func (s *Service) enter(st timer.State) error {
 	s.loader.next, s.loader.read = read, read
 	s.doubt = doubt{from: read, to: read + doubtful.Milliseconds(), before: now}
 	s.flight.queue = s.put.next
-	s.saves.begin(st.Check, position{read: read, queue: s.put.next})
+	s.saves.begin(st.Check, st.Known, position{read: read, queue: s.put.next})
 	s.tell()
 	s.stats.publish(st.Check)
 	return s.stats.load(s.o.Log)

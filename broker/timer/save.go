@@ -17,17 +17,20 @@ type saves struct {
 	held       *position // an earlier one that waits for the disk
 	writing    position
 	written    position
+	unused     bool // nothing was ever timed: there are no files, and none are made
 	check      protocol.TimerCheckpoint
 }
 
-func (v *saves) begin(check protocol.TimerCheckpoint, at position) {
+func (v *saves) begin(check protocol.TimerCheckpoint, known bool, at position) {
+	v.unused = !known && at.queue == 0
 	v.check, v.safe = check, at
 	v.written = position{check.LastReadTimeMs, check.LastTimerQueueOffset, at.end}
 }
 
 // dirty says that a save should be done when its time comes.
 func (v *saves) dirty() bool {
-	return !v.busy && (v.safe.read != v.written.read || v.safe.queue != v.written.queue)
+	v.unused = v.unused && v.safe.queue == v.written.queue
+	return !v.busy && !v.unused && (v.safe.read != v.written.read || v.safe.queue != v.written.queue)
 }
 
 // save begins to write the files, when it is time and the disk has what they would claim.
@@ -126,7 +129,7 @@ func (s *Service) saveAtEnd() error {
 		}
 	}
 	err := s.files.Write()
-	if err == nil && s.started {
+	if s.saves.dirty(); err == nil && s.started && !s.saves.unused {
 		snap := s.snapshot(s.saves.safe, s.o.Clock.Now())
 		s.flushOne(snap)
 		s.files.Flushed(snap)

@@ -415,3 +415,23 @@ func TestNothingTwiceAfterTheEnd(t *testing.T) {
 		r.close()
 	}
 }
+
+func TestNoFilesUntilTheyAreNeeded(t *testing.T) {
+	r := newRig(t)
+	r.open()
+	r.pass(10 * time.Second)
+	r.close()
+	for _, name := range []string{"/timerwheel", "/timerlog", "/config/timercheck"} {
+		if _, err := r.disk.Stat(root + name); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+	r.open()
+	r.after("a", time.Second)
+	r.pass(10 * time.Second)
+	r.want("a")
+	r.close()
+	if info, err := r.disk.Stat(root + "/timerwheel"); err != nil || info.Size != 38_707_200 {
+		t.Error(info, err)
+	}
+}

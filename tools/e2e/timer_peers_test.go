@@ -83,6 +83,7 @@ func TestTimersExchange(t *testing.T) {
 	send(s, "late", 60*time.Second)
 	stored(s, "ours to ours", "java to java", "ours to java", "java to ours", "ours to ours again", "late")
 	send(s, "last", 20*time.Second)
+	time.Sleep(3 * time.Second) // until our check point is written: Java repeats what it does not know
 	s.Proc.Kill()
 
 	t.Log("Java goes on with what we left when we were killed")
