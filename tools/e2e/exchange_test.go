@@ -473,7 +473,7 @@ func TestExchangeDelayLevels(t *testing.T) {
 	const conf = "messageDelayLevel=1s 7h\n"
 	s := harness.Broker(t, dir, ns.Namesrv, conf)
 	harness.CreateTopic(t, s, "Exchange", 1)
-	before := time.Now()
+	before := time.Now().Truncate(time.Millisecond) // the store counts milliseconds
 	if _, err := mustDial(t, s.Broker).send("Exchange", 0, "later", protocol.Properties{protocol.PropertyDelay: "2"}); err != nil {
 		t.Fatal(err)
 	}
