@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -26,17 +27,18 @@ func (s *slowQueues) OpenFile(name string, flag int, perm os.FileMode) (fs.File,
 
 // TestCloseDoesNotWaitForManyQueues: a stop takes its time at most. What is not written then is made from the log.
 func TestCloseDoesNotWaitForManyQueues(t *testing.T) {
-	slow := &slowQueues{Mem: fs.NewMem(nil), waiting: make(chan struct{}, 100), gate: make(chan struct{})}
+	slow := &slowQueues{Mem: fs.NewMem(nil), waiting: make(chan struct{}, 1000), gate: make(chan struct{})}
 	e := newEnv(t, func(o *store.Options) { o.FS, o.CommitLogFileSize = slow, 1<<20 })
-	const queues = 20
+	const queues = 200
 	for q := range int32(queues) {
 		e.send(msg("A", q, "body"))
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- e.s.Close() }()
 	<-slow.waiting
-	e.clock.Advance(time.Minute)
+	e.until("the close has begun", func() bool { return errors.Is(e.s.Writable(), store.ErrClosed) })
 	e.until("the close is cut short", func() bool {
+		e.clock.Advance(time.Minute) // its timer may not be set yet the first time
 		select {
 		case slow.gate <- struct{}{}:
 		default:
