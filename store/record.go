@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/consumequeue"
 )
 
 // A record of the commit log, big-endian. On disk, do not change. Hosts are 4 or 16 address bytes and a port of 4
@@ -222,7 +223,7 @@ func parseRecord(b []byte, r *record) error {
 	if r.sysFlag&protocol.SysFlagStoreHostV6 != 0 {
 		at += longHost
 	}
-	if bornPort > maxPort || be.Uint32(b[at-4:]) > maxPort || r.queueID < 0 || r.queueOffset < 0 || r.storeTime < 0 {
+	if bornPort > maxPort || be.Uint32(b[at-4:]) > maxPort || r.queueID < 0 || r.queueOffset < 0 || r.queueOffset > consumequeue.MaxOffset || r.storeTime < 0 {
 		return fmt.Errorf("%w: a field of a record has a value that cannot be", ErrCorrupt)
 	}
 	return r.parseTail(b, at+12) // over reconsume times and prepared offset
@@ -261,8 +262,11 @@ func (r *record) parseTail(b []byte, at int) error {
 			r.properties, ok3 = take(2)
 		}
 	}
-	if !ok3 || at != len(b) || len(r.topic) == 0 {
+	if !ok3 || at != len(b) {
 		return fmt.Errorf("%w: the parts of a record do not add up to its %d bytes", ErrCorrupt, len(b))
+	}
+	if !consumequeue.TopicFits(alias(r.topic)) {
+		return fmt.Errorf("%w: topic %q of a record cannot name a folder", ErrCorrupt, r.topic)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/consumequeue"
 )
 
 var (
@@ -60,6 +61,27 @@ func TestRecordIsWhatTheProtocolReads(t *testing.T) {
 				t.Fatalf("record %+v", r)
 			}
 		})
+	}
+}
+
+// TestRecordThatNoQueueCanHold: a topic that names no folder and an offset that names no file are damage, found before
+// a queue is made for them.
+func TestRecordThatNoQueueCanHold(t *testing.T) {
+	for _, c := range []struct {
+		topic  string
+		offset int64
+		ok     bool
+	}{
+		{"T", 7, true}, {"T", consumequeue.MaxOffset, true}, {"T", consumequeue.MaxOffset + 1, false}, {"T", -1, false},
+		{".", 7, false}, {"..", 7, false}, {"a/b", 7, false}, {"a\\b", 7, false}, {"a\x00", 7, false}, {"...", 7, true},
+	} {
+		m := Message{Topic: c.topic, BornHost: host4, StoreHost: host4, Body: []byte("x")}
+		b, e := appendRecord(nil, &m, m.StoreHost)
+		patchRecord(b, e.storeTime, c.offset, 0, 1)
+		var r record
+		if err := parseRecord(b, &r); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Errorf("topic %q, offset %d: %v", c.topic, c.offset, err)
+		}
 	}
 }
 

@@ -172,10 +172,15 @@ func (s *Set) GetOrCreate(topic string, id int32, next int64) (*Queue, error) {
 }
 
 func checkName(topic string, id int32) error {
-	if id < 0 || topic == "" || topic == "." || topic == ".." || len(topic) > 255 || strings.ContainsAny(topic, "/\\\x00") {
+	if id < 0 || !TopicFits(topic) {
 		return fmt.Errorf("%w: topic %q, queue %d", ErrName, topic, id)
 	}
 	return nil
+}
+
+// TopicFits says that a folder can have the topic's name.
+func TopicFits(topic string) bool {
+	return topic != "" && topic != "." && topic != ".." && len(topic) <= 255 && !strings.ContainsAny(topic, "/\\\x00")
 }
 
 // insertLocked makes q known. It copies what readers may be looking at.

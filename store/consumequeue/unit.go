@@ -65,6 +65,9 @@ func Decode(b []byte) Unit {
 	}
 }
 
+// MaxOffset is the greatest offset that a queue can have: file names hold offsets in bytes, in any format of units.
+const MaxOffset = 1 << 56
+
 // fileName is the name of the file whose first unit is start.
 func fileName(start int64) string {
 	var b [nameLen]byte

@@ -257,9 +257,9 @@ func (c *checker) rest() *Part {
 	for _, path := range c.l.Foreign {
 		p.note(Good, "%s does not belong there; a Java broker may refuse to start because of it", path)
 	}
-	for dir, what := range map[string]string{tornDir: "was cut off or covered", badDir: "was found damaged"} {
-		if files, err := c.o.FS.List(c.o.path(dir)); err == nil && len(files) > 0 {
-			p.note(Good, "%s has what %s before; nothing needs it", c.o.path(dir), what)
+	for _, d := range []struct{ dir, what string }{{tornDir, "was cut off or covered"}, {badDir, "was found damaged"}} {
+		if files, err := c.o.FS.List(c.o.path(d.dir)); err == nil && len(files) > 0 {
+			p.note(Good, "%s has what %s before; nothing needs it", c.o.path(d.dir), d.what)
 		}
 	}
 	return p

@@ -1,7 +1,9 @@
 package offline
 
 import (
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -260,11 +262,11 @@ func (c *queuesCheck) finish(r *logReader, l *Layout, log *logResult) error {
 		c.verdict(q, l, log)
 		c.units += q.inLog
 	}
-	for name, q := range c.lacking {
-		c.part.note(Repairable, "%s is not there, the log has %d of its messages", name, q.missing)
+	for _, name := range slices.Sorted(maps.Keys(c.lacking)) {
+		c.part.note(Repairable, "%s is not there, the log has %d of its messages", name, c.lacking[name].missing)
 	}
-	for topic, n := range c.gone {
-		c.part.note(Good, "topic %s is gone (not in topics.json either); the log still has %d of its messages", topic, n)
+	for _, topic := range slices.Sorted(maps.Keys(c.gone)) {
+		c.part.note(Good, "topic %s is gone (not in topics.json either); the log still has %d of its messages", topic, c.gone[topic])
 	}
 	c.part.Summary = plural(int64(len(c.order)), "queue") + " of " + plural(int64(len(c.queues)), "topic") + ", " + plural(c.units, "unit") + " for what the log has"
 	return nil
