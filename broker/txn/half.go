@@ -64,6 +64,9 @@ func decodeHalf(rec []byte) (*Half, error) {
 	if h.Topic != protocol.TopicHalf {
 		return nil, fmt.Errorf("the record is of topic %s, not a half message", h.Topic)
 	}
+	if h.QueueOffset < 0 {
+		return nil, fmt.Errorf("the half message has the queue offset %d", h.QueueOffset)
+	}
 	h.Props.Parse(h.Properties)
 	h.Root = h.QueueOffset
 	if n, err := strconv.ParseInt(h.Props.PreparedQueueOffset, 10, 64); err == nil && n >= 0 && n < h.QueueOffset {

@@ -1,6 +1,7 @@
 package txn
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -319,6 +320,9 @@ func FuzzHalf(f *testing.F) {
 	r.end(r.half("b"), Commit, false)
 	for _, rec := range r.log {
 		f.Add(rec)
+		negative := bytes.Clone(rec)
+		negative[20] |= 0x80 // the queue offset
+		f.Add(negative)
 	}
 	f.Fuzz(func(t *testing.T, rec []byte) {
 		Resumed(rec)
@@ -326,8 +330,8 @@ func FuzzHalf(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if h.Root < 0 || h.Root > h.QueueOffset && h.QueueOffset >= 0 {
-			t.Fatal(h.Root)
+		if h.Root < 0 || h.Root > h.QueueOffset || h.QueueOffset < 0 {
+			t.Fatal(h.Root, h.QueueOffset)
 		}
 		h.committed()
 		h.again(true)
