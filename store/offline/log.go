@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store/consumequeue"
 	"github.com/seedmq/seedmq/store/fs"
 )
 
@@ -159,8 +160,11 @@ func checkRecord(pos int64, v *protocol.MessageView) error {
 	if v.PhysicalOffset != pos {
 		return fmt.Errorf("the record was stored at %d", v.PhysicalOffset)
 	}
-	if v.QueueID < 0 || v.QueueOffset < 0 || v.StoreTimestamp < 0 {
+	if v.QueueID < 0 || v.QueueOffset < 0 || v.QueueOffset > consumequeue.MaxOffset || v.StoreTimestamp < 0 {
 		return errors.New("a field has a value that cannot be")
+	}
+	if !consumequeue.TopicFits(v.Topic) {
+		return fmt.Errorf("topic %q cannot name a folder", v.Topic)
 	}
 	if len(v.Body) > 0 {
 		if err := v.CheckBody(); err != nil {

@@ -158,6 +158,8 @@ func TestCheckDamage(t *testing.T) {
 	}{
 		{"body", at(log0, 100, noise), Lost, []string{"no good record from 0 to 276 (276 bytes)", "GoldenNormal/0: 1 messages lie in damaged places of the log, the first has offset 0"}},
 		{"topic", at(log0, 100, []byte("noise")), Lost, []string{"GoldenNormal/0: topic, queue or offset of 1 messages changed", "topic Golnoisermal is gone"}},
+		{"topic of no folder", at(log0, 101, []byte("/./")), Lost, []string{"no good record from 0 to 276 (276 bytes)"}},
+		{"queue offset of no file", at(log0, 20, []byte{2}), Lost, []string{"no good record from 0 to 276 (276 bytes)"}},
 		{"position", at(log0, 276+28, make([]byte, 8)), Lost, []string{"from 276 to 534", "the record was stored at 0"}},
 		{"last record", func(dir string) {
 			all := boundaries(t, dir)
