@@ -66,6 +66,9 @@ func (s *Store) open() error {
 	if err := r.run(); err != nil {
 		return fmt.Errorf("recover the commit log: %w", err)
 	}
+	if err := s.raised.restore(s.log.end.Load()); err != nil {
+		return err
+	}
 	return s.writeOpen()
 }
 

@@ -93,6 +93,7 @@ type Store struct {
 	limits   atomic.Pointer[limits]
 
 	dropped droppedTopics
+	raised  raisedMins
 	// ours says that it was this program that had the store open and did not close it.
 	ours bool
 	// farBehind is how many bytes behind the log's end a reader counts as slow.
@@ -133,6 +134,7 @@ func newStore(o Options) *Store {
 	s.limits.Store(limitsOf(&s.o))
 	s.forget.init(s)
 	s.clean.init(s)
+	s.raised.init(s)
 	s.jan.s = s
 	return s
 }

@@ -327,8 +327,12 @@ func (q *Queue) deleteHead() error {
 	q.mu.Unlock()
 	q.ioMu.Lock()
 	defer q.ioMu.Unlock()
+	head, err := q.headIO()
+	if err != nil {
+		return err
+	}
 	q.mu.Lock()
-	from, to := q.base, min(q.min.Load()/n*n, last)
+	from, to := q.base, min(head/n*n, last)
 	if q.removed || from >= to {
 		q.mu.Unlock()
 		return nil

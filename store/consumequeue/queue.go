@@ -43,6 +43,7 @@ type Queue struct {
 	listed   bool // in set.active
 	recut    bool // cut by TruncateToPhys: the next Append knows where the queue ends
 	removed  bool
+	raised   bool // by RaiseMin: the log may have messages before min
 }
 
 func (s *Set) newQueue(topic string, id int32) *Queue {
