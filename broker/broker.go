@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seedmq/seedmq/broker/assign"
 	"github.com/seedmq/seedmq/broker/clients"
 	"github.com/seedmq/seedmq/broker/delay"
 	"github.com/seedmq/seedmq/broker/filter"
@@ -64,10 +65,12 @@ type Broker struct {
 	filters    *filter.Compiler
 	filterData *filterdata.Table
 
-	locks *queueLocks
-	held  *longpoll.Table
-	cold  *coldReads
-	stats *stats.Stats
+	modes  *assign.Modes
+	shared *topicQueues
+	locks  *queueLocks
+	held   *longpoll.Table
+	cold   *coldReads
+	stats  *stats.Stats
 
 	store     *store.Store
 	delay     *delay.Service
@@ -135,6 +138,8 @@ func (b *Broker) makeTables() {
 	b.filterData = filterdata.New(filterdata.Options{FS: disk, Path: b.config("consumerFilter.json"), Clock: b.clk, Log: b.log})
 	b.clients = clients.New(clients.Options{Timeout: clock.Span(c.ChannelExpiredTimeout, time.Millisecond),
 		Notify: b.notifyEnabled, Compile: b.filters.Compile, Conflict: b.conflicts, Clock: b.clk, Log: b.log})
+	b.modes = assign.NewModes(disk, b.config("messageRequestMode.json"))
+	b.shared = newTopicQueues(b)
 	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})
 	b.cold = newColdReads()
@@ -176,7 +181,12 @@ func (b *Broker) arrived(batch []store.Arrival) {
 }
 
 // connClosed hears of the end of every connection.
-func (b *Broker) connClosed(c remoting.Conn, _ remoting.CloseReason) { b.clients.Closed(c) }
+func (b *Broker) connClosed(c remoting.Conn, _ remoting.CloseReason) {
+	if n := b.locks.release(c.ID()); n > 0 {
+		b.log.Infof("connection %s ended: the %d queues that it had locked are free", c.RemoteAddr(), n)
+	}
+	b.clients.Closed(c) // tells the members that are left, who then find the queues free
+}
 
 // Addr is the address that the broker listens on; valid after Start.
 func (b *Broker) Addr() netip.AddrPort {

@@ -99,6 +99,9 @@ func (b *Broker) unregisterClient(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, err)
 		return
 	}
+	if h.ConsumerGroup != "" {
+		b.locks.releaseGroup(c.ID(), h.ConsumerGroup) // before the others are told
+	}
 	b.clients.Unregister(c, strings.Clone(h.ProducerGroup), strings.Clone(h.ConsumerGroup))
 	c.Reply(req, &remoting.Reply{})
 }

@@ -2,6 +2,9 @@ package broker
 
 // LOCK_BATCH_MQ 41, UNLOCK_BATCH_MQ 42: as Java's AdminBrokerProcessor and RebalanceLockManager. Left out until there are
 // replicas: lockInStrictMode, which asks them too.
+//
+// Different from Java: the end of a connection frees its locks at once, before the other members are told, so that they do not wait
+// for 60 s.
 
 import (
 	"github.com/seedmq/seedmq/remoting"
@@ -38,7 +41,12 @@ func (b *Broker) lockQueues(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, err)
 		return
 	}
-	got := b.locks.lock(body.ConsumerGroup, body.ClientID, body.MQSet)
+	got := b.locks.lock(c.ID(), body.ConsumerGroup, body.ClientID, body.MQSet)
+	select {
+	case <-c.Done(): // it ended meanwhile, perhaps after its locks were freed
+		b.locks.release(c.ID())
+	default:
+	}
 	out, err := protocol.MarshalFast(&protocol.LockBatchResponseBody{LockOKMQSet: got})
 	done(c, req, nil, out, err)
 }

@@ -19,6 +19,7 @@ func (b *Broker) routes() ([]remoting.Route, error) {
 		b.clientRoutes(),
 		b.offsetRoutes(),
 		b.lockRoutes(),
+		b.assignmentRoutes(),
 		b.timerRoutes(),
 		b.adminRoutes(),
 	)

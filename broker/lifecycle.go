@@ -97,7 +97,7 @@ func (b *Broker) startJobs() error {
 // saveTables writes the consumer offsets, and what could not be written before of the other tables.
 func (b *Broker) saveTables() {
 	b.txn.Publish()
-	if err := errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save()); err != nil {
+	if err := errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save(), b.modes.Save()); err != nil {
 		b.log.Limited(b.clk, "save-tables", logEvery).Errorf("tables are not saved, next try in %d ms: %v", b.o.Broker.FlushConsumerOffsetInterval, err)
 	}
 }
@@ -148,7 +148,7 @@ func (b *Broker) close(ctx context.Context) error {
 		b.txn.Close()
 	}
 	if b.store != nil {
-		note("tables", errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save())) // 5. only with the directory's lock
+		note("tables", errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save(), b.modes.Save())) // 5. only with the directory's lock
 		note("store", b.store.Close())
 	}
 	return errors.Join(errs...)
@@ -179,7 +179,7 @@ const queueUnitSize = 20
 
 // loadTables reads config/. Damage that took both a table and its backup is logged, and the broker starts without the table.
 func (b *Broker) loadTables() error {
-	for _, load := range []func() error{b.topics.Load, b.groups.Load, b.offsets.Load, b.filterData.Load} {
+	for _, load := range []func() error{b.topics.Load, b.groups.Load, b.offsets.Load, b.filterData.Load, b.modes.Load} {
 		if err := load(); errors.Is(err, configfile.ErrCorrupt) {
 			b.log.Errorf("starting without a table, what can be told from the store is made anew: %v", err)
 		} else if err != nil {

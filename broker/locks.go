@@ -13,32 +13,41 @@ import (
 const lockTTL = 60 * time.Second
 
 // queueLocks says which client of an ordered group has which queue. Safe for concurrent use; it does no I/O.
+//
+// A lock ends when its owner gives it back, when the connection that asked for it last ends, or when nobody has asked for lockTTL.
 type queueLocks struct {
 	clk clock.Clock
 
 	mu     sync.Mutex
 	groups map[string]map[protocol.MessageQueue]queueLock
+	conns  map[uint64]map[string]bool // by connection: the groups in which it may have locks
 }
 
 type queueLock struct {
 	client string
-	until  int64 // ms
+	conn   uint64 // that asked last
+	until  int64  // ms
 }
 
 func newQueueLocks(c clock.Clock) *queueLocks {
-	return &queueLocks{clk: c, groups: map[string]map[protocol.MessageQueue]queueLock{}}
+	return &queueLocks{clk: c, groups: map[string]map[protocol.MessageQueue]queueLock{}, conns: map[uint64]map[string]bool{}}
 }
 
-// lock gives the client those of qs that are free, its own, or expired, and returns them. Strings are copied.
-func (l *queueLocks) lock(group, client string, qs []protocol.MessageQueue) []protocol.MessageQueue {
+// lock gives the client, which asks over conn, those of qs that are free, its own, or expired, and returns them. Strings are copied.
+func (l *queueLocks) lock(conn uint64, group, client string, qs []protocol.MessageQueue) []protocol.MessageQueue {
 	now := clock.Millis(l.clk)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(qs) == 0 {
+		return []protocol.MessageQueue{}
+	}
 	locks := l.groups[group]
 	if locks == nil {
+		group = strings.Clone(group)
 		locks = map[protocol.MessageQueue]queueLock{}
-		l.groups[strings.Clone(group)] = locks
+		l.groups[group] = locks
 	}
+	l.linkLocked(conn, group)
 	client = strings.Clone(client)
 	got := make([]protocol.MessageQueue, 0, len(qs))
 	for _, q := range qs {
@@ -46,10 +55,61 @@ func (l *queueLocks) lock(group, client string, qs []protocol.MessageQueue) []pr
 			continue
 		}
 		locks[protocol.MessageQueue{BrokerName: strings.Clone(q.BrokerName), QueueID: q.QueueID, Topic: strings.Clone(q.Topic)}] =
-			queueLock{client: client, until: now + lockTTL.Milliseconds()}
+			queueLock{client: client, conn: conn, until: now + lockTTL.Milliseconds()}
 		got = append(got, q)
 	}
 	return got
+}
+
+func (l *queueLocks) linkLocked(conn uint64, group string) {
+	groups := l.conns[conn]
+	if groups == nil {
+		groups = map[string]bool{}
+		l.conns[conn] = groups
+	}
+	if !groups[group] {
+		groups[strings.Clone(group)] = true
+	}
+}
+
+// releaseGroup frees what a connection has in a group: its client leaves the group. It returns how many queues that is.
+func (l *queueLocks) releaseGroup(conn uint64, group string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.releaseLocked(conn, group)
+	if groups := l.conns[conn]; groups != nil {
+		delete(groups, group)
+		if len(groups) == 0 {
+			delete(l.conns, conn)
+		}
+	}
+	return n
+}
+
+// release frees what a connection has, because it ended. The owner may live on and come back over another connection; until then nobody
+// can tell, and its queues must not stand still. It returns how many queues that is.
+func (l *queueLocks) release(conn uint64) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for group := range l.conns[conn] {
+		n += l.releaseLocked(conn, group)
+	}
+	delete(l.conns, conn)
+	return n
+}
+
+func (l *queueLocks) releaseLocked(conn uint64, group string) (n int) {
+	locks := l.groups[group]
+	for q, k := range locks {
+		if k.conn == conn {
+			delete(locks, q)
+			n++
+		}
+	}
+	if len(locks) == 0 {
+		delete(l.groups, group)
+	}
+	return n
 }
 
 // unlock frees those of qs that the client has.

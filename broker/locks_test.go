@@ -13,29 +13,63 @@ func TestLocksExpire(t *testing.T) {
 	clk := clock.NewFake(time.UnixMilli(1_700_000_000_000))
 	l := newQueueLocks(clk)
 	qs := []protocol.MessageQueue{{BrokerName: "b", QueueID: 1, Topic: "T"}}
-	if len(l.lock("g", "a", qs)) != 1 || !l.heldByGroup("g") || l.heldByGroup("h") {
+	if len(l.lock(1, "g", "a", qs)) != 1 || !l.heldByGroup("g") || l.heldByGroup("h") {
 		t.Fatal("not locked")
 	}
 	clk.Advance(lockTTL - time.Second)
-	if len(l.lock("g", "b", qs)) != 0 {
+	if len(l.lock(1, "g", "b", qs)) != 0 {
 		t.Fatal("taken from its owner")
 	}
-	l.lock("g", "a", qs) // renewed
+	l.lock(1, "g", "a", qs) // renewed
 	clk.Advance(lockTTL - time.Second)
-	if len(l.lock("g", "b", qs)) != 0 {
+	if len(l.lock(1, "g", "b", qs)) != 0 {
 		t.Fatal("not renewed")
 	}
 	clk.Advance(2 * time.Second)
 	if l.heldByGroup("g") {
 		t.Fatal("held for ever")
 	}
-	if len(l.lock("g", "b", qs)) != 1 {
+	if len(l.lock(1, "g", "b", qs)) != 1 {
 		t.Fatal("an expired lock is not given away")
 	}
 	clk.Advance(lockTTL + time.Second)
 	l.expire()
 	if len(l.groups) != 0 {
 		t.Fatal("expired locks stay in memory")
+	}
+}
+
+func TestLocksEndWithTheirConnection(t *testing.T) {
+	l := newQueueLocks(clock.NewFake(time.UnixMilli(1_700_000_000_000)))
+	q := func(ids ...int32) (qs []protocol.MessageQueue) {
+		for _, id := range ids {
+			qs = append(qs, protocol.MessageQueue{BrokerName: "b", QueueID: id, Topic: "T"})
+		}
+		return qs
+	}
+	l.lock(1, "g", "a", q(0, 1))
+	l.lock(1, "h", "a", q(0))
+	l.lock(2, "g", "b", q(2))
+	if n := l.release(3); n != 0 {
+		t.Fatalf("a connection without locks had %d", n)
+	}
+	l.lock(4, "g", "a", q(1)) // a came back over another connection before the end of the first was seen
+	if n := l.release(1); n != 2 {
+		t.Fatalf("%d queues freed, want g's 0 and h's 0", n)
+	}
+	if got := l.lock(2, "g", "b", q(0, 1)); len(got) != 1 || got[0].QueueID != 0 {
+		t.Fatalf("b has %v, want 0: 1 is a's, by its new connection", got)
+	}
+	if l.heldByGroup("h") {
+		t.Fatal("h has locks")
+	}
+	if n := l.releaseGroup(2, "g"); n != 2 {
+		t.Fatalf("%d queues freed when b left", n)
+	}
+	l.unlock("g", "a", q(1))
+	l.release(4)
+	if len(l.groups)+len(l.conns) != 0 {
+		t.Fatalf("left over: %v %v", l.groups, l.conns)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 	poolQuery = "query" // reads of records by id, key or time
 	poolAdmin = "admin" // everything that mqadmin asks
 	poolMeta  = "meta"  // clients' requests that may write a table: heartbeats that make a group or topic
+	poolShare = "share" // members that ask for their queues, which may need a NameServer
 )
 
 // poolQueue is how many requests may wait for a pool.
@@ -27,6 +28,7 @@ func (b *Broker) pools() map[string]remoting.PoolOptions {
 		poolQuery: {Size: 4, Queue: poolQueue, MaxPerConn: poolQueue / 4, Key: advice},
 		poolAdmin: {Size: 4, Queue: poolQueue, MaxPerConn: poolQueue / 4, Key: advice},
 		poolMeta:  {Size: 4, Queue: poolQueue, MaxPerConn: poolQueue / 4, Key: advice},
+		poolShare: {Size: 4, Queue: poolQueue, MaxPerConn: poolQueue / 4, Key: advice},
 	}
 }
 

@@ -56,6 +56,12 @@ type Broker struct {
 	LitePullMessageEnable bool `conf:"litePullMessageEnable" default:"true" live:"true"`
 	// UseServerSideResetOffset: Reset offsets inside the broker without asking clients.
 	UseServerSideResetOffset bool `conf:"useServerSideResetOffset" default:"true" live:"true"`
+	// ServerLoadBalancerEnable: Share a topic's queues among the members that ask the broker (QUERY_ASSIGNMENT); off gives all queues to everyone.
+	ServerLoadBalancerEnable bool `conf:"serverLoadBalancerEnable" default:"true" live:"true"`
+	// DefaultMessageRequestMode: How groups ask for messages that have no mode of their own (setConsumeMode).
+	DefaultMessageRequestMode string `conf:"defaultMessageRequestMode" default:"PULL" enum:"PULL|POP" live:"true"`
+	// DefaultPopShareQueueNum: popShareQueueNum of groups that have none set; -1 and 0 are all queues.
+	DefaultPopShareQueueNum int32 `conf:"defaultPopShareQueueNum" default:"-1" live:"true"`
 	// ValidateSystemTopicWhenUpdateTopic: Refuse admin changes of system topics.
 	ValidateSystemTopicWhenUpdateTopic bool `conf:"validateSystemTopicWhenUpdateTopic" default:"true" live:"true"`
 	// ChannelExpiredTimeout: Client channel is dead after this silence. Unit: ms.
