@@ -37,6 +37,8 @@ func (b *Broker) adminRoutes() []remoting.Route {
 		protocol.ReqCleanExpiredConsumeQueue:     admin(b.cleanExpiredQueues),
 		protocol.ReqCleanUnusedTopic:             admin(b.cleanUnusedTopics),
 		protocol.ReqDeleteExpiredCommitLog:       admin(b.deleteExpired),
+		// handler_purge.go
+		protocol.ReqPurgeTopic: admin(b.purgeTopic),
 		// handler_group.go
 		protocol.ReqUpdateAndCreateSubscriptionGroup:     admin(b.updateGroup),
 		protocol.ReqUpdateAndCreateSubscriptionGroupList: admin(b.updateGroupList),

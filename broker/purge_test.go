@@ -1,0 +1,134 @@
+package broker_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seedmq/seedmq/broker/brokertest"
+	"github.com/seedmq/seedmq/remoting/protocol"
+)
+
+func purge(t *testing.T, c *brokertest.Client, h *protocol.PurgeTopicRequestHeader) string {
+	t.Helper()
+	got := fetch[protocol.PurgeTopicResponseBody](t, c, protocol.ReqPurgeTopic, h, "")
+	return fmt.Sprint(got.Queues)
+}
+
+// fillTopic makes a topic of two queues with n messages in each.
+func fillTopic(t *testing.T, c *brokertest.Client, name string, n int) {
+	t.Helper()
+	c.Must(protocol.ReqUpdateAndCreateTopic, newTopic(name, 2), nil, nil)
+	for i := range n {
+		c.Send(name, 0, fmt.Sprintf("KEYS\x01key%d\x02", i), fmt.Sprint("a", i))
+		c.Send(name, 1, "", fmt.Sprint("b", i))
+	}
+	stored(t, c, name, 0, n)
+	stored(t, c, name, 1, n)
+}
+
+// TestPurge: a preview changes nothing; a purge of a queue, and of a topic, takes what is there and nothing else, and stays.
+func TestPurge(t *testing.T) {
+	dir := t.TempDir()
+	b := brokertest.StartIn(t, dir)
+	c := brokertest.Dial(t, b.Addr())
+	fillTopic(t, c, "T", 3)
+	fillTopic(t, c, "Other", 2)
+	ids := stored(t, c, "T", 0, 3)
+	for _, group := range []string{"behind", "ahead"} {
+		h := pullHeader("T", 0, 0)
+		h.ConsumerGroup = group // made by its first pull
+		pull(t, c, h)
+	}
+	commit(c, "behind", "T", 0, 1)
+	commit(c, "ahead", "T", 0, 3)
+	commit(c, "behind", "T", 1, 1)
+
+	one := &protocol.PurgeTopicRequestHeader{Topic: "T", QueueID: protocol.Some(int32(0)), Preview: true}
+	if got := purge(t, c, one); got != "[{0 0 3 3}]" {
+		t.Errorf("preview of a queue: %s", got)
+	}
+	if got := purge(t, c, &protocol.PurgeTopicRequestHeader{Topic: "T", Preview: true}); got != "[{0 0 3 3} {1 0 3 3}]" {
+		t.Errorf("preview of the topic: %s", got)
+	}
+	one.Preview = false
+	if got := purge(t, c, one); got != "[{0 3 3 3}]" {
+		t.Errorf("purge of a queue: %s", got)
+	}
+	if got := pull(t, c, pullHeader("T", 0, 1)); got.code != protocol.RespPullOffsetMoved || got.remark != "OFFSET_TOO_SMALL" || got.next != 3 {
+		t.Errorf("pull of what is purged: %+v", got)
+	}
+	if got := pull(t, c, pullHeader("T", 1, 0)); fmt.Sprint(got.bodies) != "[b0 b1 b2]" {
+		t.Errorf("the other queue: %+v", got)
+	}
+	if behind, ahead, other := offsetOf(t, query(c, "behind", "T", 0)), offsetOf(t, query(c, "ahead", "T", 0)), offsetOf(t, query(c, "behind", "T", 1)); behind != 3 || ahead != 3 || other != 1 {
+		t.Errorf("groups stand at %d, %d, %d", behind, ahead, other)
+	}
+	if r := c.Call(protocol.ReqViewMessageByID, &protocol.ViewMessageByIDRequestHeader{Offset: ids[0].PhysicalOffset}, nil); r.Code != protocol.RespSuccess {
+		t.Errorf("by its id: %d %s", r.Code, r.Remark)
+	}
+	c.Send("T", 0, "", "a3")
+	brokertest.Until(t, "the next message", func() error {
+		if got := pull(t, c, pullHeader("T", 0, 3)); fmt.Sprint(got.bodies) != "[a3]" || got.smallest != 3 {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+
+	b.Stop(t)
+	b = brokertest.StartIn(t, dir)
+	c = brokertest.Dial(t, b.Addr())
+	if got := purge(t, c, &protocol.PurgeTopicRequestHeader{Topic: "T"}); got != "[{0 4 4 1} {1 3 3 3}]" {
+		t.Errorf("purge of the topic after a restart: %s", got)
+	}
+	if got := purge(t, c, &protocol.PurgeTopicRequestHeader{Topic: "T"}); got != "[{0 4 4 0} {1 3 3 0}]" {
+		t.Errorf("purge of an empty topic: %s", got)
+	}
+	if got := pull(t, c, pullHeader("Other", 1, 0)); fmt.Sprint(got.bodies) != "[b0 b1]" {
+		t.Errorf("another topic: %+v", got)
+	}
+}
+
+// TestPurgeBefore leaves what was stored at or after a time.
+func TestPurgeBefore(t *testing.T) {
+	c := startAdmin(t)
+	fillTopic(t, c, "T", 2)
+	last := stored(t, c, "T", 0, 2)[1].StoreTimestamp
+	brokertest.Until(t, "another millisecond", func() error {
+		c.Send("T", 0, "", "late")
+		if at := lastOf(t, c, "T", 0); at.StoreTimestamp == last {
+			return fmt.Errorf("still %d", last)
+		}
+		return nil
+	})
+	at := lastOf(t, c, "T", 0)
+	h := &protocol.PurgeTopicRequestHeader{Topic: "T", QueueID: protocol.Some(int32(0)), Before: protocol.Some(at.StoreTimestamp)}
+	purge(t, c, h)
+	if got := pull(t, c, pullHeader("T", 0, at.QueueOffset)); got.smallest != at.QueueOffset || fmt.Sprint(got.bodies) != "[late]" {
+		t.Errorf("%+v, want the one at %d", got, at.QueueOffset)
+	}
+}
+
+func TestPurgeRefusals(t *testing.T) {
+	c := startAdmin(t)
+	fillTopic(t, c, "T", 1)
+	for _, x := range []struct {
+		h    protocol.PurgeTopicRequestHeader
+		code protocol.ResponseCode
+		says string
+	}{
+		{protocol.PurgeTopicRequestHeader{Topic: "Nope"}, protocol.RespTopicNotExist, "topic[Nope] not exist"},
+		{protocol.PurgeTopicRequestHeader{Topic: ""}, protocol.RespTopicNotExist, "not exist"},
+		{protocol.PurgeTopicRequestHeader{Topic: "T", QueueID: protocol.Some(int32(2))}, protocol.RespInvalidParameter, "queueId[2] is illegal, topic:[T] has queues 0 to 1"},
+		{protocol.PurgeTopicRequestHeader{Topic: "T", QueueID: protocol.Some(int32(-1))}, protocol.RespInvalidParameter, "queueId[-1]"},
+		{protocol.PurgeTopicRequestHeader{Topic: "T", Before: protocol.Some(int64(-5))}, protocol.RespInvalidParameter, "before: -5"},
+		{protocol.PurgeTopicRequestHeader{Topic: protocol.TopicSchedule}, protocol.RespInvalidParameter, "conflict with system topic"},
+		{protocol.PurgeTopicRequestHeader{Topic: protocol.TopicHalf}, protocol.RespInvalidParameter, "conflict with system topic"},
+		{protocol.PurgeTopicRequestHeader{Topic: "test-broker"}, protocol.RespInvalidParameter, "conflict with system topic"},
+	} {
+		refused(t, c.Call(protocol.ReqPurgeTopic, &x.h, nil), x.code, x.says)
+	}
+	refused(t, c.Call(protocol.ReqPurgeTopic, nil, nil), protocol.RespSystemError, "topic")
+	if got := purge(t, c, &protocol.PurgeTopicRequestHeader{Topic: "T", Preview: true}); got != "[{0 0 1 1} {1 0 1 1}]" {
+		t.Errorf("a refused purge took something: %s", got)
+	}
+}
