@@ -83,6 +83,9 @@ func (b *Broker) deleteGroup(c *call, h *protocol.DeleteSubscriptionGroupRequest
 	}
 	if h.CleanOffset.Or(false) {
 		b.offsets.RemoveGroup(h.GroupName)
+		if err := b.saveOffsets(); err != nil {
+			return nil, err
+		}
 	}
 	b.stats.DeleteGroup(h.GroupName)
 	if was {

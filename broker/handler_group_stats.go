@@ -181,5 +181,8 @@ func (b *Broker) cloneOffsets(c *call, h *protocol.CloneGroupOffsetRequestHeader
 		}
 		b.offsets.Clone(h.SrcGroup, strings.Clone(h.DestGroup), strings.Clone(name), c.who())
 	}
+	if err := b.saveOffsets(); err != nil {
+		return nil, err
+	}
 	return ok()
 }

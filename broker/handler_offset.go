@@ -7,6 +7,7 @@ package broker
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/topic"
@@ -72,6 +73,14 @@ func (b *Broker) updateOffset(c remoting.Conn, req *protocol.Command) {
 		}
 		c.Reply(req, &remoting.Reply{Remark: remark})
 	}
+}
+
+// saveOffsets writes the offsets at once, which operators' changes of them need: a kill must not take back what was acknowledged.
+func (b *Broker) saveOffsets() error {
+	if err := b.offsets.Save(); err != nil {
+		return fmt.Errorf("the offsets are changed, but a crash would take that back: %w", err)
+	}
+	return nil
 }
 
 // hasQueue reports whether a topic has a queue, or has had it before its queues became fewer: its messages are still consumed.

@@ -47,6 +47,9 @@ func (b *Broker) resetOffset(c *call, h *protocol.InvokeBrokerToResetOffsetReque
 		b.offsets.Reset(offset.Key{Group: g.Name(), Topic: e.Name(), QueueID: q.QueueID}, off, c.who())
 	}
 	b.held.WakeAll(e.Name()) // held pulls carry the offsets from before
+	if err := b.saveOffsets(); err != nil {
+		return nil, err
+	}
 	return jsonReply(&protocol.ResetOffsetBody{OffsetTable: targets})
 }
 

@@ -168,6 +168,9 @@ func (b *Broker) deleteTopic(c *call, h *protocol.DeleteTopicInBrokerRequestHead
 		return nil, err
 	}
 	b.offsets.RemoveTopic(name)
+	if err := b.saveOffsets(); err != nil {
+		return nil, err
+	}
 	b.stats.DeleteTopic(name)
 	if was {
 		b.log.Infof("topic %s deleted by %s", name, c.who())
