@@ -65,6 +65,7 @@ func (s *Service) load() error {
 		}
 	}
 	s.mu.version = f.DataVersion
+	s.mu.written = maps.Clone(s.mu.offsets)
 	return nil
 }
 
@@ -127,6 +128,9 @@ func (s *Service) persist(all bool) error {
 		return fmt.Errorf("delay: %w", err)
 	}
 	s.saves.written = best.offsets
+	s.mu.Lock()
+	s.mu.written = best.offsets
+	s.mu.Unlock()
 	return nil
 }
 

@@ -36,13 +36,10 @@ func (s *Service) initRecalls() {
 	r.file = configfile.NewWriter(s.o.FS, filepath.Join(filepath.Dir(s.o.Path), "delayRecall.json"), func() any { return s.recallFile() })
 }
 
-// recallFile is what the file says now, without what was passed over.
+// recallFile is what the file says now, without what was passed over, also as delayOffset.json has it: after a kill the level begins there.
 func (s *Service) recallFile() recallFile {
 	s.mu.Lock()
-	safe := make(map[int32]int64, len(s.mu.offsets))
-	for level, offset := range s.mu.offsets {
-		safe[level] = offset
-	}
+	safe := s.mu.written
 	s.mu.Unlock()
 	r := &s.recalls
 	r.mu.Lock()

@@ -32,10 +32,19 @@ func TestRecall(t *testing.T) {
 	if err := r.s.Recall(1, 3); err != nil {
 		t.Fatal(err)
 	}
+	if f := r.s.recallFile(); len(f.Recalled[1]) != 2 {
+		t.Fatal("delayOffset.json does not know yet that b is over, the recall is forgotten", f)
+	}
+	r.start(nil) // the kill takes the level back to its beginning
+	r.asleep(pending)
+	r.await(4) // a and c again
+	if err := r.s.persist(true); err != nil {
+		t.Fatal(err)
+	}
 	if f := r.s.recallFile(); len(f.Recalled[1]) != 1 || f.Recalled[1][0] != 3 {
 		t.Fatal("the file keeps what is over", f)
 	}
 	r.clk.Advance(time.Minute)
 	r.asleep(idle)
-	r.await(2)
+	r.await(4)
 }

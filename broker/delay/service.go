@@ -81,6 +81,7 @@ type Service struct {
 	mu struct {
 		sync.Mutex
 		offsets map[int32]int64 // level → next offset, of levels that delivered or were loaded
+		written map[int32]int64 // as the file has them, where a kill takes them back to; never changed in place
 		end     int64           // log position after the last delivered record
 		version protocol.DataVersion
 		moved   int64 // deliveries since the data version moved
