@@ -24,6 +24,7 @@ func commands() []*command {
 		sendCommands(),
 		transactionCommands(),
 		timerCommands(),
+		purgeCommands(),
 	)
 }
 
