@@ -5,6 +5,7 @@ OUT      ?= out
 FUZZTIME ?= 20s
 CRASH_ROUNDS  ?= 100
 CRASH_SECONDS ?= 60
+MODEL_SECONDS ?= 60
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  := -s -w -X github.com/seedmq/seedmq/bin/internal/proc.Version=$(VERSION)
 PROGRAMS := $(notdir $(patsubst %/main.go,%,$(wildcard bin/*/main.go)))
@@ -48,8 +49,9 @@ test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is m
 	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; \
 	else cd tools/e2e && $(GO) test -tags peers -timeout 30m ./...; fi
 
-test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted)
+test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted), random runs against a model
 	SEEDMQ_CRASH_SECONDS=$(CRASH_SECONDS) $(GO) test -count=1 -v -run TestLives ./store/storetest
+	SEEDMQ_MODEL_SECONDS=$(MODEL_SECONDS) $(GO) test -count=1 -v -run TestModel ./broker/modeltest
 	CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -count=1 -tags crash -timeout 15m ./tools/crash
 
 clean:
