@@ -34,6 +34,9 @@ func (s *Store) adoptSizes(log []foundFile, crashed bool) error {
 	note("mappedFileSizeConsumeQueue", consumequeue.UnitSize*int64(s.o.QueueFileUnits), consumequeue.UnitSize*int64(units))
 	s.o.QueueFileUnits = units
 
+	if s.o.BatchFileUnits, err = s.batchFileUnits(); err != nil {
+		return err
+	}
 	shape, err := s.indexShape()
 	if err != nil {
 		return err

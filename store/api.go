@@ -23,6 +23,8 @@ var (
 	ErrNotFound = errors.New("store: not found")
 	// ErrLocked: another process has the store.
 	ErrLocked = errors.New("store: locked by another process")
+	// ErrQueueType: the topic has queues of the other type (queue.type).
+	ErrQueueType = errors.New("store: queue of another type")
 	// ErrUnsupported: a store of a format that this program does not know; it is left untouched.
 	ErrUnsupported = errors.New("store: unsupported format")
 )
@@ -42,6 +44,9 @@ type Message struct {
 	Body                      []byte
 	// Tags, Keys and UniqKey repeat those of Properties ("" = absent), so that they are looked up once.
 	Tags, Keys, UniqKey string
+	// Inner says that the record holds so many messages, as a batch's bytes, and goes to a topic with queue.type=BatchCQ: each
+	// of them takes a queue offset. 0: one message. The store writes the properties INNER_NUM and INNER_BASE.
+	Inner int32
 	// DelayLevel and DelayMs say, for a message to SCHEDULE_TOPIC_XXXX, that the queue's tags code is storeTimestamp + DelayMs.
 	DelayLevel int32
 	DelayMs    int64

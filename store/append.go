@@ -61,13 +61,18 @@ func (s *Store) appendLocked(b *Batch, now int64) error {
 	if err := s.zeroTornLocked(); err != nil {
 		return s.writeFailed(err)
 	}
+	if len(b.late.fields) > 0 {
+		if err := s.fillLateLocked(b); err != nil {
+			return err
+		}
+	}
 	end := s.placeLocked(b, now)
 	if err := s.writeLocked(b); err != nil {
 		for i := range b.entries {
-			if e := &b.entries[i]; e.queued {
-				e.q.next--
-			}
+			e := &b.entries[i]
+			e.q.next -= int64(e.num)
 		}
+		b.late.undo()
 		return s.writeFailed(err)
 	}
 	b.end = end
@@ -84,6 +89,7 @@ func (s *Store) appendLocked(b *Batch, now int64) error {
 func (s *Store) placeLocked(b *Batch, now int64) (end int64) {
 	l := &s.log
 	pos := l.end.Load()
+	numbered := len(b.late.fields) > 0 // by fillLateLocked
 	b.chunks = append(b.chunks[:0], chunk{pos: pos})
 	for i := range b.entries {
 		e := &b.entries[i]
@@ -102,10 +108,13 @@ func (s *Store) placeLocked(b *Batch, now int64) (end int64) {
 		if e.q.dead.Load() {
 			e.q = s.queues.get(e.q.topic, e.q.id) // deleted since Add
 		}
-		e.phys, e.storedAt, e.queueOffset = pos, now, 0
-		if e.queued {
-			e.queueOffset = e.q.next
-			e.q.next++
+		e.phys, e.storedAt = pos, now
+		if !numbered {
+			e.queueOffset = 0
+			if e.num > 0 {
+				e.queueOffset = e.q.next
+				e.q.next++
+			}
 		}
 		patchRecord(b.buf[e.off:], int(e.storeTime), e.queueOffset, pos, now)
 		pos += int64(e.size)

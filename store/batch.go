@@ -18,6 +18,7 @@ type Batch struct {
 	hashes  []int32 // of index keys
 	chunks  []chunk // of the last Append
 	last    *queue  // of the last Add: most batches go to one queue
+	late    lates   // of records whose properties have numbers that only Append knows
 	end     int64
 }
 
@@ -26,11 +27,11 @@ type entry struct {
 	q           *queue
 	off         int // in the buffer
 	size        int32
-	group       int32 // how many records from this one on must stay together; 0 within a group
-	storeTime   uint8 // offset of the store time in the record
-	queued      bool
-	delayed     bool  // tagsCode is a delay in ms
-	hashes      int32 // how many of the batch's hashes are this message's
+	group       int32  // how many records from this one on must stay together; 0 within a group
+	num         uint16 // how many queue offsets it takes: 1; none if it is not queued; more in a batch queue
+	storeTime   uint8  // offset of the store time in the record
+	delayed     bool   // tagsCode is a delay in ms
+	hashes      int32  // how many of the batch's hashes are this message's
 	tagsCode    int64
 	queueOffset int64
 	phys        int64
@@ -46,6 +47,7 @@ func (b *Batch) Reset() {
 		b.buf = nil
 	}
 	b.buf, b.entries, b.hashes, b.last, b.end = b.buf[:0], b.entries[:0], b.hashes[:0], nil, 0
+	b.late.reset()
 }
 
 // Len is the number of messages added.
@@ -56,7 +58,13 @@ func (b *Batch) Add(m *Message) error {
 	if err := b.s.checkMessage(m); err != nil {
 		return err
 	}
-	b.add(m, 1)
+	q := b.queueOf(m)
+	if q.batch || m.Inner > 0 || b.s.o.Light {
+		if done, err := b.addLate(q, m); done {
+			return err
+		}
+	}
+	b.add(q, m, 1)
 	return nil
 }
 
@@ -82,22 +90,33 @@ func (b *Batch) AddGroup(ms []Message) error {
 		if i == 0 {
 			group = len(ms)
 		}
-		b.add(&ms[i], group)
+		q := b.queueOf(&ms[i])
+		if q.batch {
+			return fmt.Errorf("%w: the queues of %s hold whole batches", ErrQueueType, q.topic)
+		}
+		b.add(q, &ms[i], group)
 	}
 	return nil
 }
 
-func (b *Batch) add(m *Message, group int) {
-	q := b.last
-	if q == nil || q.id != m.QueueID || q.topic != m.Topic {
-		q = b.s.queues.get(m.Topic, m.QueueID)
-		b.last = q
+// queueOf finds m's queue.
+func (b *Batch) queueOf(m *Message) *queue {
+	if q := b.last; q != nil && q.id == m.QueueID && q.topic == m.Topic {
+		return q
 	}
+	b.last = b.s.queues.get(m.Topic, m.QueueID)
+	return b.last
+}
+
+func (b *Batch) add(q *queue, m *Message, group int) {
 	host := m.StoreHost
 	if !host.IsValid() {
 		host = b.s.o.StoreHost
 	}
-	e := entry{q: q, off: len(b.buf), group: int32(group), queued: queued(m.SysFlag)}
+	e := entry{q: q, off: len(b.buf), group: int32(group)}
+	if queued(m.SysFlag) {
+		e.num = 1
+	}
 	if b.buf == nil {
 		b.buf = make([]byte, 0, 64<<10)
 	}

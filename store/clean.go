@@ -226,7 +226,7 @@ func (c *cleaner) follow() error {
 	start := s.log.start()
 	var err error
 	s.dispatch.do(func() {
-		err = s.cq.DeleteBefore(start)
+		err = errors.Join(s.cq.DeleteBefore(start), s.bq.DeleteBefore(start))
 		if s.index != nil {
 			err = errors.Join(err, s.index.DeleteBefore(start))
 		}

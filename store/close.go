@@ -118,6 +118,9 @@ func (s *Store) closeFiles() error {
 	if s.cq != nil {
 		err = s.cq.Close()
 	}
+	if s.bq != nil {
+		err = errors.Join(err, s.bq.Close())
+	}
 	if s.index != nil {
 		err = errors.Join(err, s.index.Close())
 	}
@@ -147,7 +150,9 @@ func (s *Store) unlock() error {
 func (s *Store) flushQueues(sync bool) error {
 	logTime, logEnd := s.flush.flushedTime.Load(), s.flush.flushed.Load()
 	dispatchTime := s.dispatch.time.Load() // before the flush, which covers at least this
+	pos := s.dispatch.pos.Load() // all below is in the queues: a round gives them its units one after the other
 	phys, err := s.cq.Flush(sync)
+	err = errors.Join(err, s.bq.Flush(sync))
 	if s.index != nil && sync {
 		err = errors.Join(err, s.index.Flush())
 	}
@@ -158,7 +163,7 @@ func (s *Store) flushQueues(sync bool) error {
 	t := was
 	t.PhysicMsgTimestamp, t.LogicsMsgTimestamp = logTime, dispatchTime
 	t.ConfirmPhyOffset = s.confirm.get()
-	t.LogicsPhyOffset = min(phys, logEnd)
+	t.LogicsPhyOffset = min(max(phys, s.bq.MaxPhys()), pos, logEnd)
 	if s.index != nil {
 		t.IndexMsgTimestamp = s.index.FlushedTime()
 	}

@@ -73,6 +73,7 @@ type dispatchEntry struct {
 	size        int32
 	hashes      int32
 	next        int32 // chains entries of one queue within a round
+	num         int32 // of queue offsets; 0 in the entries of light queues, which follow that of their record
 }
 
 // round is the scratch of one round.
@@ -95,14 +96,17 @@ func (d *dispatcher) push(b *Batch) {
 	for i := range b.entries {
 		e := &b.entries[i]
 		de := dispatchEntry{phys: e.phys, queueOffset: e.queueOffset, tagsCode: e.tagsCode,
-			storeTime: e.storedAt, size: e.size, hashes: e.hashes}
-		if e.queued {
+			storeTime: e.storedAt, size: e.size, hashes: e.hashes, num: int32(e.num)}
+		if e.num > 0 {
 			de.q = e.q
 		}
 		if e.delayed {
 			de.tagsCode += e.storedAt
 		}
 		d.mu.entries = append(d.mu.entries, de)
+		if len(b.late.fields) > 0 {
+			d.mu.entries = b.late.appendLights(d.mu.entries, int32(i), &de)
+		}
 	}
 	d.mu.hashes = append(d.mu.hashes, b.hashes...)
 }
@@ -188,7 +192,7 @@ func (d *dispatcher) runRound(mayRead bool) (more bool) {
 	limit := d.s.confirm.get()
 	n, hashes := 0, 0
 	for _, e := range d.work[d.head:] {
-		if n == roundSize || e.phys+int64(e.size) > limit {
+		if n >= roundSize && !e.light() || e.phys+int64(e.size) > limit {
 			break
 		}
 		n, hashes = n+1, hashes+int(e.hashes)
@@ -329,6 +333,9 @@ func (d *dispatcher) applyQueues(entries []dispatchEntry) error {
 }
 
 func (d *dispatcher) applyQueue(q *queue, entries []dispatchEntry, first int32) error {
+	if q.batch {
+		return d.s.appendBatchUnits(q, entries, first)
+	}
 	d.round.units = d.round.units[:0]
 	for i := first; i >= 0; i = entries[i].next {
 		e := &entries[i]

@@ -21,6 +21,7 @@ func (s *Store) entryOf(r *record, hashes []int32) (dispatchEntry, []int32) {
 		return e, hashes
 	}
 	var tags, keys, uniq, delay string
+	var in inner
 	protocol.EachProperty(r.properties, func(name, value string) bool {
 		switch name {
 		case protocol.PropertyTags:
@@ -31,6 +32,10 @@ func (s *Store) entryOf(r *record, hashes []int32) (dispatchEntry, []int32) {
 			uniq = value
 		case protocol.PropertyDelay:
 			delay = value
+		case protocol.PropertyInnerNum:
+			in.num = value
+		case protocol.PropertyInnerBase:
+			in.base = value
 		}
 		return true
 	})
@@ -39,8 +44,11 @@ func (s *Store) entryOf(r *record, hashes []int32) (dispatchEntry, []int32) {
 		return e, hashes
 	}
 	q := s.queues.get(alias(r.topic), r.queueID)
+	if in.num != "" || q.batch {
+		q, inQueue = s.innerEntry(q, in, &e, inQueue)
+	}
 	if inQueue {
-		e.q = q
+		e.q, e.num = q, max(e.num, 1)
 		e.tagsCode = s.tagsCode(q.topic, tags, delay, r.storeTime)
 	}
 	if inIndex {
@@ -95,7 +103,7 @@ func (d *dispatcher) readTo(limit int64) error {
 		case err == nil:
 			var e dispatchEntry
 			e, hashes = d.s.entryOf(&rec, hashes)
-			entries = append(entries, e)
+			entries = d.s.appendLights(append(entries, e), &rec, &e)
 			pos += int64(rec.size)
 		case err == errBlank:
 			pos = f.End()
@@ -112,7 +120,7 @@ func (d *dispatcher) readTo(limit int64) error {
 		default:
 			return err
 		}
-		if len(entries) == roundSize || pos >= limit {
+		if len(entries) >= roundSize || pos >= limit {
 			if err := d.apply(entries, hashes); err != nil {
 				return err
 			}

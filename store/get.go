@@ -39,7 +39,7 @@ func (s *Store) Get(r *GetRequest, dst []byte) ([]byte, GetResult) {
 	res := GetResult{Status: GetNoQueue}
 	cq := s.consumeQueue(r.Topic, r.QueueID)
 	if cq == nil || s.state.closed.Load() {
-		return dst, res
+		return s.getBatch(r, dst)
 	}
 	res.MinOffset, res.MaxOffset = cq.Range()
 	switch {

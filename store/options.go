@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/conf/clock"
+	"github.com/seedmq/seedmq/store/consumequeue"
 	"github.com/seedmq/seedmq/store/fs"
 )
 
@@ -75,6 +76,7 @@ func (o Options) withDefaults() (Options, error) {
 	orDefault(&o.CommitLogDir, filepath.Join(o.Root, "commitlog"))
 	orDefault(&o.CommitLogFileSize, 1<<30)
 	orDefault(&o.QueueFileUnits, 300_000)
+	orDefault(&o.BatchFileUnits, consumequeue.DefaultBatchFileUnits)
 	orDefault(&o.MaxMessageSize, 4<<20)
 	orDefault(&o.SyncFlushTimeout, 5*time.Second)
 	orDefault(&o.FlushInterval, 500*time.Millisecond)
@@ -116,7 +118,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CommitLogFileSize < 1024 || o.CommitLogFileSize > 1<<31-1 {
 		errs = append(errs, fmt.Errorf("commit log file size %d: not in 1024 to %d", o.CommitLogFileSize, 1<<31-1))
 	}
-	if o.QueueFileUnits < 1 || o.MaxMessageSize < 1 {
+	if o.QueueFileUnits < 1 || o.BatchFileUnits < 1 || o.MaxMessageSize < 1 {
 		errs = append(errs, errors.New("a size is negative"))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -15,13 +15,17 @@ type queue struct {
 	// keyHash is Java's hash of topic + "#", with which the hashes of index keys begin.
 	keyHash int32
 
+	// batch says that the queue is one of package consumequeue's batch queues: a unit stands for all messages of a record.
+	batch bool
+
 	// next is the queue offset of the next message; under the log's lock.
 	next int64
 	// dead says that the queue was deleted: what is still to be dispatched to it is dropped. Set under the log's lock.
 	dead atomic.Bool
 
-	// cq is the consume queue, nil until the first message is dispatched.
+	// cq is the consume queue, nil until the first message is dispatched; bq the one of a batch queue.
 	cq atomic.Pointer[consumequeue.Queue]
+	bq atomic.Pointer[consumequeue.BatchQueue]
 
 	// first and last chain the units of one round of the dispatcher, which alone uses them.
 	first, last int32
@@ -34,14 +38,16 @@ type queueKey struct {
 
 // queueTable finds queues by name. Lookups of existing queues do not allocate.
 type queueTable struct {
-	mu struct {
+	// batch says whether a topic's queues are batch queues. It is asked when a queue is made.
+	batch func(topic string) bool
+	mu    struct {
 		sync.RWMutex
 		m map[queueKey]*queue
 	}
 }
 
-func newQueueTable() *queueTable {
-	t := &queueTable{}
+func newQueueTable(batch func(topic string) bool) *queueTable {
+	t := &queueTable{batch: batch}
 	t.mu.m = map[queueKey]*queue{}
 	return t
 }
@@ -58,13 +64,14 @@ func (t *queueTable) get(topic string, id int32) *queue {
 	if q := t.find(topic, id); q != nil {
 		return q
 	}
+	topic = strings.Clone(topic)
+	batch := t.batch(topic)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if q := t.mu.m[queueKey{topic, id}]; q != nil {
 		return q
 	}
-	topic = strings.Clone(topic)
-	q := &queue{topic: topic, id: id, keyHash: hashMore(hashMore(0, topic), "#"), first: -1, last: -1}
+	q := &queue{topic: topic, id: id, batch: batch, keyHash: hashMore(hashMore(0, topic), "#"), first: -1, last: -1}
 	t.mu.m[queueKey{topic, id}] = q
 	return q
 }

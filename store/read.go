@@ -13,7 +13,7 @@ import (
 func (s *Store) QueueRange(topic string, queueID int32) (min, max int64, ok bool) {
 	cq := s.consumeQueue(topic, queueID)
 	if cq == nil {
-		return 0, 0, false
+		return s.batchRange(topic, queueID)
 	}
 	min, max = cq.Range()
 	return min, max, true
@@ -32,7 +32,7 @@ func (s *Store) QueueStillInMemory(topic string, queueID int32) bool {
 func (s *Store) QueueUnits(topic string, queueID int32, offset int64, max int) ([]QueueUnit, error) {
 	cq := s.consumeQueue(topic, queueID)
 	if cq == nil {
-		return nil, fmt.Errorf("queue %s/%d: %w", topic, queueID, ErrNotFound)
+		return s.batchUnits(topic, queueID, offset, max)
 	}
 	from, to := cq.Range()
 	if offset < from || offset >= to || max <= 0 {
@@ -123,7 +123,7 @@ func (s *Store) Record(phys int64, dst []byte) ([]byte, error) {
 func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) (int64, error) {
 	cq := s.consumeQueue(topic, queueID)
 	if cq == nil {
-		return 0, fmt.Errorf("queue %s/%d: %w", topic, queueID, ErrNotFound)
+		return s.batchByTime(topic, queueID, ms, b)
 	}
 	first, end := cq.Range()
 	// The messages before lo are too early (Upper: early enough), those from hi on are not. One that is gone from the
@@ -148,12 +148,15 @@ func (s *Store) OffsetByTime(topic string, queueID int32, ms int64, b Boundary) 
 }
 
 // Topics lists the topics that have consume queues on disk.
-func (s *Store) Topics() []string { return s.cq.Topics() }
+func (s *Store) Topics() []string { return s.allTopics() }
 
 // Queues lists the queue ids of a topic on disk.
 func (s *Store) Queues(topic string) []int32 {
 	var ids []int32
 	for _, q := range s.cq.Queues(topic) {
+		ids = append(ids, q.ID())
+	}
+	for _, q := range s.bq.Queues(topic) {
 		ids = append(ids, q.ID())
 	}
 	return ids

@@ -100,7 +100,7 @@ func TestFillerIsARecord(t *testing.T) {
 }
 
 func TestIndexHashes(t *testing.T) {
-	table := newQueueTable()
+	table := newQueueTable(func(string) bool { return false })
 	for _, topic := range []string{"T", "Тема", "\U0001F600"} {
 		q := table.get(topic, 0)
 		got := appendKeyHashes(nil, q, "uniq", "a  bb é\U0001F600 a", "tag")

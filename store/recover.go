@@ -53,6 +53,9 @@ func (s *Store) open() error {
 		}
 		return err
 	}
+	if err := s.openBatches(crashed); err != nil {
+		return err
+	}
 	if err := s.writeAbort(); err != nil {
 		return err
 	}
@@ -69,6 +72,7 @@ func (s *Store) open() error {
 	if err := s.raised.restore(s.log.end.Load()); err != nil {
 		return err
 	}
+	s.batches.open.Store(true)
 	return s.writeOpen()
 }
 
@@ -185,12 +189,13 @@ type recovery struct {
 	known    int64    // queues have units up to here
 	pending  []dispatchEntry
 	hashes   []int32
-	keys     []int32 // hashes of one record
+	keys     []int32         // hashes of one record
+	lights   []dispatchEntry // of one record
 }
 
 func (r *recovery) run() error {
 	s := r.s
-	r.known = s.cq.MaxPhys()
+	r.known = max(s.cq.MaxPhys(), s.bq.MaxPhys())
 	if len(s.log.list()) == 0 {
 		return r.startEmpty()
 	}
@@ -199,7 +204,7 @@ func (r *recovery) run() error {
 	}
 	limit := s.log.list()[len(s.log.list())-1].End()
 	s.log.end.Store(limit) // so that the scan may read everything
-	if err := errors.Join(r.cutQueues(r.from), s.cq.CorrectMin(s.log.start())); err != nil {
+	if err := errors.Join(r.cutQueues(r.from), s.correctMin(s.log.start())); err != nil {
 		return err
 	}
 	again, err := s.finishDeletions()
@@ -232,7 +237,7 @@ func (r *recovery) replay() (end int64, err error) {
 		if end, err = r.scan(); err != nil {
 			return 0, err
 		}
-		need := s.cq.RebuildFrom()
+		need := min(s.cq.RebuildFrom(), s.bq.RebuildFrom())
 		if need >= r.from || r.from == s.log.start() {
 			return end, nil
 		}
@@ -265,7 +270,7 @@ func (r *recovery) startEmpty() error {
 
 // cutQueues removes what queues and index know of the log from a position on.
 func (r *recovery) cutQueues(pos int64) error {
-	if err := r.s.cq.TruncateToPhys(pos); err != nil {
+	if err := errors.Join(r.s.cq.TruncateToPhys(pos), r.s.bq.TruncateToPhys(pos)); err != nil {
 		return err
 	}
 	if r.s.index != nil {
@@ -298,7 +303,7 @@ func (r *recovery) chooseStart() error {
 
 // damaged is the position from which queues or index must be made again because files of theirs are damaged.
 func (r *recovery) damaged() int64 {
-	need := r.s.cq.RebuildFrom()
+	need := min(r.s.cq.RebuildFrom(), r.s.bq.RebuildFrom())
 	if r.s.index != nil {
 		need = min(need, r.s.index.Report().RebuildFrom)
 	}
@@ -354,7 +359,7 @@ func (r *recovery) chooseAfterCrash() error {
 		}
 	}
 	need := r.damaged()
-	if s.cq.BeginsLate(files[0].Start()) {
+	if s.cq.BeginsLate(files[0].Start()) || s.bq.BeginsLate(files[0].Start()) {
 		need = files[0].Start()
 	}
 	lost, err := r.indexGap()
@@ -414,7 +419,7 @@ func (r *recovery) endsRecord(pos int64) (bool, error) {
 			return err == nil && rec.phys+int64(rec.size) == pos, nil
 		}
 	}
-	return false, nil
+	return r.endsBatch(pos)
 }
 
 // goodStart says that everything before file f was on disk at the checkpoint's time.
@@ -454,7 +459,7 @@ func (r *recovery) finish(end int64) error {
 	s.dispatch.pos.Store(end)
 	s.dispatch.gapEnd = end
 	s.dispatch.time.Store(r.lastTime)
-	if err := errors.Join(s.cq.CorrectMin(start), s.dropped.cut(end)); err != nil {
+	if err := errors.Join(s.correctMin(start), s.dropped.cut(end)); err != nil {
 		return err
 	}
 	s.loadQueues()
@@ -474,4 +479,5 @@ func (s *Store) loadQueues() {
 			_, q.next = cq.Range()
 		}
 	}
+	s.loadBatches()
 }

@@ -66,18 +66,33 @@ func (r *recovery) take(rec *record) error {
 	if isFiller(rec) {
 		r.addPlace(rec)
 	}
-	if e.q != nil {
-		if e.queueOffset > e.q.next && len(r.places) > 0 {
-			if err := r.fillQueue(&e); err != nil {
-				return err
-			}
-		}
-		e.q.next = e.queueOffset + 1
+	if err := r.takeEntry(&e); err != nil {
+		return err
 	}
-	r.pending, r.hashes = append(r.pending, e), append(r.hashes, r.keys...)
+	r.hashes = append(r.hashes, r.keys...)
+	r.lights = s.appendLights(r.lights[:0], rec, &e)
+	for i := range r.lights {
+		if err := r.takeEntry(&r.lights[i]); err != nil {
+			return err
+		}
+	}
 	if len(r.pending) >= roundSize {
 		return r.dispatch()
 	}
+	return nil
+}
+
+// takeEntry collects a record's entry of one queue.
+func (r *recovery) takeEntry(e *dispatchEntry) error {
+	if e.q != nil {
+		if e.queueOffset > e.q.next && len(r.places) > 0 && !e.q.batch {
+			if err := r.fillQueue(e); err != nil {
+				return err
+			}
+		}
+		e.q.next = e.queueOffset + int64(max(e.num, 1))
+	}
+	r.pending = append(r.pending, *e)
 	return nil
 }
 

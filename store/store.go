@@ -27,6 +27,7 @@ type Options struct {
 	StoreHost         netip.AddrPort
 	CommitLogFileSize int64 // default 1 GiB
 	QueueFileUnits    int   // units of 20 bytes in a consume queue file; default 300,000
+	BatchFileUnits    int   // units of 46 bytes in a batch consume queue file; default 300,000
 	MaxMessageSize    int   // bytes of a body; default 4 MiB
 	SyncFlush         bool
 	SyncFlushTimeout  time.Duration // default 5 s
@@ -41,6 +42,12 @@ type Options struct {
 	DiskWarningRatio  float64 // above it no messages are taken; default 0.90
 	KeepUnexpired     bool    // files never go before they are expired, however full the disk is
 	CheckCRCOnRecover bool
+	// BatchTopic says whether a topic has the attribute queue.type=BatchCQ. It is asked once the store is open; until then, and
+	// when it is nil, config/topics.json is.
+	BatchTopic func(topic string) bool
+	// Light turns on light queues (enableLmq, enableMultiDispatch): a message whose property INNER_MULTI_DISPATCH names light
+	// queues enters them too.
+	Light bool
 	// OnArrival is called by the dispatcher, in log order, once the messages can be read. It must not block; batch is reused.
 	OnArrival func(batch []Arrival)
 	Clock     clock.Clock
@@ -80,6 +87,8 @@ type Store struct {
 	log      commitLog
 	queues   *queueTable
 	cq       *consumequeue.Set
+	bq       *consumequeue.BatchSet
+	batches  batchTopics
 	index    *index.Index // nil: not kept
 	check    *checkpoint.File
 	state    writeState
@@ -124,7 +133,8 @@ func Open(o Options) (*Store, error) {
 }
 
 func newStore(o Options) *Store {
-	s := &Store{o: o, fs: o.FS, group: run.NewGroup(), queues: newQueueTable()}
+	s := &Store{o: o, fs: o.FS, group: run.NewGroup()}
+	s.queues = newQueueTable(s.isBatchTopic)
 	s.log.fs, s.log.dir, s.log.fileSize, s.log.hot = o.FS, o.CommitLogDir, o.CommitLogFileSize, o.HotBytes
 	s.log.setList(nil)
 	s.log.prepare = make(chan struct{}, 1)

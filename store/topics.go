@@ -20,7 +20,7 @@ func (s *Store) DeleteTopic(topic string) error {
 	var err error
 	ok := s.dispatch.do(func() {
 		if err = s.retireTopic(topic); err == nil {
-			err = s.cq.DeleteTopic(topic)
+			err = errors.Join(s.cq.DeleteTopic(topic), s.bq.DeleteTopic(topic))
 		}
 	})
 	if !ok {
@@ -77,9 +77,9 @@ func (s *Store) finishDeletions() (from int64, err error) {
 			n, _ := cq.Read(first, u[:])
 			old = old || n == 1 && u[0].PhysicalOffset < at || cq.MaxPhys() >= 0 && cq.MaxPhys() <= at
 		}
-		if old {
+		if old = old || s.batchBefore(topic, at); old {
 			s.o.Log.Warnf("finishing the deletion of topic %s, which was interrupted", topic)
-			from, err = min(from, at), errors.Join(err, s.cq.DeleteTopic(topic))
+			from, err = min(from, at), errors.Join(err, s.cq.DeleteTopic(topic), s.bq.DeleteTopic(topic))
 		}
 	}
 	return from, err
@@ -92,6 +92,11 @@ func (s *Store) CleanExpiredQueues(keep func(topic string) bool) error {
 		for _, topic := range s.cq.Topics() {
 			if !protocol.IsSystemTopic(topic) && !keep(topic) {
 				err = errors.Join(err, s.cleanTopic(topic))
+			}
+		}
+		for _, topic := range s.bq.Topics() {
+			if !keep(topic) {
+				err = errors.Join(err, s.cleanBatchTopic(topic))
 			}
 		}
 	})
