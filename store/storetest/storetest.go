@@ -31,6 +31,8 @@ type Sent struct {
 	Queue  int32
 	Key    string
 	Body   string
+	Inner  int64    // how many messages it is, in a batch queue; else 0
+	Light  []string // light queues that it enters
 	Result store.AppendResult
 }
 
@@ -62,6 +64,7 @@ func New(seed uint64) *Bench {
 	b.FS = fs.NewMem(b.Clock.Now)
 	b.Opt = store.Options{
 		Root: Root, CommitLogFileSize: 8 << 10, QueueFileUnits: 16, MaxMessageSize: 4 << 10,
+		BatchFileUnits: 2, Light: true, BatchTopic: func(topic string) bool { return topic == BatchTopic },
 		IndexEnabled: true, IndexSlots: 20, IndexEntries: 64, CheckCRCOnRecover: true,
 		StoreHost: netip.MustParseAddrPort("127.0.0.1:10911"), Clock: b.Clock, NoPrepare: true,
 	}
@@ -124,7 +127,7 @@ func (b *Bench) Crash(seed uint64, keepAll bool) {
 }
 
 // message makes the next message.
-func (b *Bench) message() (store.Message, Sent) {
+func (b *Bench) message(grouped bool) (store.Message, Sent) {
 	n := len(b.Tried)
 	s := Sent{N: n, Topic: fmt.Sprintf("T%d", b.rng.IntN(3)), Queue: int32(b.rng.IntN(2)), Key: fmt.Sprintf("k%d", n)}
 	s.Body = fmt.Sprintf("m%d|%s", n, strings.Repeat(string(rune('a'+n%26)), b.rng.IntN(700)))
@@ -135,6 +138,9 @@ func (b *Bench) message() (store.Message, Sent) {
 	}
 	m.Properties = protocol.AppendProperty(m.Properties, protocol.PropertyKeys, s.Key)
 	m.Properties = protocol.AppendProperty(m.Properties, protocol.PropertyTags, "tag")
+	if !grouped {
+		b.vary(&m, &s)
+	}
 	return m, s
 }
 
@@ -146,7 +152,7 @@ func (b *Bench) Send() error {
 	group := b.rng.IntN(4) == 0
 	var ms []store.Message
 	for range count {
-		m, s := b.message()
+		m, s := b.message(group)
 		if group && len(ms) > 0 {
 			s.Topic, s.Queue, m.Topic, m.QueueID = b.Tried[first].Topic, b.Tried[first].Queue, ms[0].Topic, ms[0].QueueID
 		}
@@ -209,6 +215,8 @@ func (b *Bench) Live(steps int) error {
 		}
 		var err error
 		switch i {
+		case steps / 4:
+			err = b.DeleteTopic(BatchTopic)
 		case steps / 3:
 			err = b.DeleteTopic("T1")
 		case steps / 2:
@@ -267,7 +275,13 @@ func (b *Bench) Check() error {
 	seen := map[string]bool{}
 	for _, topic := range b.Store.Topics() {
 		for _, id := range b.Store.Queues(topic) {
-			if err := b.checkQueue(topic, id, want, seen); err != nil {
+			var err error
+			if protocol.IsLMQ(topic) {
+				err = b.checkLight(topic, want)
+			} else {
+				err = b.checkQueue(topic, id, want, seen)
+			}
+			if err != nil {
 				return fmt.Errorf("queue %s/%d: %w", topic, id, err)
 			}
 		}
@@ -327,6 +341,11 @@ func (b *Bench) checkQueue(topic string, id int32, want map[string]Sent, seen ma
 			units, err := b.Store.QueueUnits(topic, id, v.QueueOffset, 1)
 			if err != nil || units[0].PhysicalOffset != v.PhysicalOffset || units[0].TagsCode != protocol.TagsCode("tag") && !b.Hurt[s.Body] {
 				return fmt.Errorf("offset %d: unit %v, %v", v.QueueOffset, units, err)
+			}
+			if s.Inner > 0 {
+				if err := checkInner(&v, s, at); err != nil {
+					return err
+				}
 			}
 			seen[s.Body], last, lastPhys = true, s.N, v.PhysicalOffset
 		}
