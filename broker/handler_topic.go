@@ -77,6 +77,9 @@ func (b *Broker) changeTopics(c *call, ts []protocol.TopicConfig, attributes []m
 		if t.Attributes, err = alterAttributes(topicAttributes, old == nil, now, attributes[i]); err != nil {
 			return err
 		}
+		if err := b.checkLimits(&t); err != nil {
+			return err
+		}
 		if old != nil {
 			if sameTopic(&old.Config, &t) {
 				continue

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
@@ -19,13 +20,32 @@ type attribute struct {
 
 const maxInt64 = 1<<63 - 1
 
-// topicAttributes are those of Java 5.5.
+// topicAttributes are those of Java 5.5, and ours.
 var topicAttributes = map[string]attribute{
 	"queue.type":            {fixed: true, words: []string{"SimpleCQ", "BatchCQ"}},
 	"cleanup.policy":        {fixed: true, words: []string{"DELETE", "COMPACTION"}},
 	"message.type":          {words: []string{"UNSPECIFIED", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "MIXED", "LITE", "PRIORITY"}},
 	"reserve.time":          {number: true, low: -1, top: maxInt64},
 	"lite.topic.expiration": {number: true, low: -1, top: 30},
+
+	topic.AttributeRetentionMs:       {number: true, low: 1, top: maxInt64},
+	topic.AttributeRetentionBytes:    {number: true, low: 1, top: maxInt64},
+	topic.AttributeRetentionMessages: {number: true, low: 1, top: maxInt64},
+	topic.AttributeMessageTTLMs:      {number: true, low: 1, top: maxInt64},
+}
+
+// checkLimits refuses limits where messages belong to the broker, which would lose what it needs, and where a unit of a queue is not one message.
+func (b *Broker) checkLimits(t *protocol.TopicConfig) error {
+	for _, key := range slices.Sorted(maps.Keys(t.Attributes)) {
+		switch {
+		case !topic.IsLimit(key):
+		case b.isSystemTopic(t.TopicName):
+			return refuse(protocol.RespInvalidParameter, "The topic[%s] is conflict with system topic: %s cannot be set", t.TopicName, key)
+		case t.Attributes[protocol.AttributeQueueType] == "BatchCQ":
+			return refuse(protocol.RespInvalidParameter, "topic %s: %s cannot be set where %s is BatchCQ", t.TopicName, key, protocol.AttributeQueueType)
+		}
+	}
+	return nil
 }
 
 // groupAttributes are those of Java 5.5; their values mean nothing here yet.

@@ -37,6 +37,8 @@ type Entry struct {
 	System bool
 	// MultiTags says that messages get the MULTI_TAGS flag; BatchCQ that the queues hold whole batches.
 	MultiTags, BatchCQ bool
+	// Limits are those that the topic's attributes set; none for most.
+	Limits Limits
 
 	stale atomic.Bool
 }
@@ -49,8 +51,12 @@ func (t *Table) newEntry(c protocol.TopicConfig, old *Entry) *Entry {
 		}
 		old.stale.Store(true)
 	}
+	limits, err := limitsOf(&c)
+	if err != nil {
+		t.o.Log.Warnf("%v", err)
+	}
 	return &Entry{Config: c, System: t.o.Settings.IsBuiltIn(c.TopicName), MultiTags: c.TopicFilterType == protocol.FilterMultiTag,
-		BatchCQ: c.Attributes[protocol.AttributeQueueType] == "BatchCQ"}
+		BatchCQ: c.Attributes[protocol.AttributeQueueType] == "BatchCQ", Limits: limits}
 }
 
 // Stale says that the topic was changed or deleted since: ask the table again.
