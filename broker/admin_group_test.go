@@ -69,12 +69,17 @@ func TestResetOffset(t *testing.T) {
 	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, one, nil), protocol.RespSystemError, "6", "[0-5]")
 	one.Topic = "Nothing"
 	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, one, nil), protocol.RespTopicNotExist, "Nothing")
+	unknown := reset("Typo") // nothing is stored of a group that nobody made
+	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, unknown, nil), protocol.RespSubscriptionGroupNotExist, "Typo")
+	refused(t, c.Call(protocol.ReqGetSubscriptionGroupConfig, &protocol.GetSubscriptionGroupConfigRequestHeader{Group: "Typo"}, nil), protocol.RespSubscriptionGroupNotExist, "Typo")
 	one.Topic, one.QueueID, one.Offset = "T", protocol.Some[int32](7), protocol.Opt[int64]{}
 	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, one, nil), protocol.RespSystemError, "No queues")
 }
 
 func TestResetByPush(t *testing.T) {
 	b, c := startFilled(t, 5, func(o *broker.Options) { o.Broker.UseServerSideResetOffset = false })
+	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, reset("G"), nil), protocol.RespSubscriptionGroupNotExist, "G")
+	c.Must(protocol.ReqUpdateAndCreateSubscriptionGroup, nil, []byte(`{"groupName":"G"}`), nil)
 	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, reset("G"), nil), protocol.RespSystemError, "G")
 	commitAt(c, "G", "T", 0, 2)
 	commitAt(c, "G", "T", 1, 2)

@@ -215,6 +215,13 @@ func commitAt(c *brokertest.Client, group, topic string, queue int32, off int64)
 	c.Must(protocol.ReqUpdateConsumerOffset, &protocol.UpdateConsumerOffsetRequestHeader{ConsumerGroup: group, Topic: topic, QueueID: queue, CommitOffset: off}, nil, nil)
 }
 
+// pullAs pulls the first queue of T as a member of a group that may not exist.
+func pullAs(c *brokertest.Client, group string) *protocol.Command {
+	h := pullHeader("T", 0, 0)
+	h.ConsumerGroup = group
+	return c.Call(protocol.ReqPullMessage, h, nil)
+}
+
 func TestConfig(t *testing.T) {
 	c := startAdmin(t)
 	text := func() string { return "\n" + string(c.Must(protocol.ReqGetBrokerConfig, nil, nil, nil).Body) }
@@ -263,10 +270,12 @@ func TestConfig(t *testing.T) {
 	c.Must(protocol.ReqUpdateBrokerConfig, nil, []byte("maxMessageSize=10\nautoCreateTopicEnable=false\nautoCreateSubscriptionGroup=false\n"), nil)
 	refused(t, c.Call(protocol.ReqSendMessageV2, brokertest.SendHeader("T", 0, ""), []byte("too large a body")), protocol.RespMessageIllegal)
 	refused(t, c.Call(protocol.ReqSendMessageV2, brokertest.SendHeader("New", 0, ""), []byte("x")), protocol.RespTopicNotExist)
-	refused(t, c.Call(protocol.ReqInvokeBrokerToResetOffset, reset("NewGroup"), nil), protocol.RespSubscriptionGroupNotExist)
+	refused(t, pullAs(c, "NewGroup"), protocol.RespSubscriptionGroupNotExist)
 	c.Must(protocol.ReqUpdateBrokerConfig, nil, []byte("autoCreateTopicEnable=true\nautoCreateSubscriptionGroup=true\ndefaultTopicQueueNums=2\n"), nil)
 	c.Send("New", 0, "", "x")
-	c.Must(protocol.ReqInvokeBrokerToResetOffset, reset("NewGroup"), nil, nil)
+	if r := pullAs(c, "NewGroup"); r.Code == protocol.RespSubscriptionGroupNotExist {
+		t.Error(r.Remark)
+	}
 	if got := fetch[protocol.TopicConfig](t, c, protocol.ReqGetTopicConfig, &protocol.GetTopicConfigRequestHeader{Topic: "New"}, ""); got.WriteQueueNums != 2 {
 		t.Errorf("%+v", got)
 	}

@@ -67,10 +67,12 @@ type Broker struct {
 
 	modes  *assign.Modes
 	shared *topicQueues
-	locks  *queueLocks
-	held   *longpoll.Table
-	cold   *coldReads
-	stats  *stats.Stats
+	// followers are members that are made to follow a reset.
+	followers followers
+	locks     *queueLocks
+	held      *longpoll.Table
+	cold      *coldReads
+	stats     *stats.Stats
 
 	store     *store.Store
 	delay     *delay.Service

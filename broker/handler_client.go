@@ -114,6 +114,9 @@ func (b *Broker) consumerList(c remoting.Conn, req *protocol.Command) {
 		return
 	}
 	ids := b.clients.ConsumerIDs(h.ConsumerGroup)
+	if b.followers.leaving(c.ID(), h.ConsumerGroup) {
+		ids = b.withoutMember(ids, h.ConsumerGroup, c.ID())
+	}
 	if len(ids) == 0 {
 		fail(c, req, refuse(protocol.RespSystemError, "no consumer for this group, %s", clip(h.ConsumerGroup)))
 		return

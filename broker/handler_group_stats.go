@@ -180,6 +180,7 @@ func (b *Broker) cloneOffsets(c *call, h *protocol.CloneGroupOffsetRequestHeader
 			continue
 		}
 		b.offsets.Clone(h.SrcGroup, strings.Clone(h.DestGroup), strings.Clone(name), c.who())
+		b.followClone(strings.Clone(h.DestGroup), h.SrcGroup, strings.Clone(name), c.who())
 	}
 	if err := b.saveOffsets(); err != nil {
 		return nil, err

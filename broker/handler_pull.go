@@ -70,10 +70,7 @@ func (p *puller) serve(c remoting.Conn, req *protocol.Command) {
 		return
 	}
 	key := offset.Key{Group: q.group.Name(), Topic: q.topic.Name(), QueueID: q.queueID}
-	if next, ok := p.b.offsets.TakeReset(key); ok {
-		res := store.GetResult{NextBeginOffset: next}
-		res.MinOffset, res.MaxOffset, _ = p.b.store.QueueRange(key.Topic, key.QueueID)
-		q.reply(protocol.RespPullOffsetMoved, "OFFSET_RESET", p.header(&q, &res))
+	if to, pending := p.b.offsets.PendingReset(key); pending && p.sentTo(to, key, &q, &h) {
 		return
 	}
 	if h.SysFlag&protocol.PullFlagCommitOffset != 0 {

@@ -7,7 +7,6 @@ package broker
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/topic"
@@ -20,8 +19,9 @@ import (
 const oldestResetVersion = 28
 
 const (
-	languageCPP = "CPP"
-	languageGo  = "GO"
+	languageCPP  = "CPP"
+	languageGo   = "GO"
+	languageJava = "JAVA"
 )
 
 func (b *Broker) resetOffset(c *call, h *protocol.InvokeBrokerToResetOffsetRequestHeader) (*remoting.Reply, error) {
@@ -29,9 +29,9 @@ func (b *Broker) resetOffset(c *call, h *protocol.InvokeBrokerToResetOffsetReque
 	if e == nil {
 		return nil, refuse(protocol.RespTopicNotExist, "Topic %s does not exist", clip(h.Topic))
 	}
-	g, err := b.groupFor(strings.Clone(h.Group))
-	if err != nil {
-		return nil, err
+	g := b.groups.Get(h.Group)
+	if g == nil {
+		return nil, refuse(protocol.RespSubscriptionGroupNotExist, "Group %s does not exist", clip(h.Group))
 	}
 	if !b.settings().UseServerSideResetOffset {
 		return b.pushReset(c, h, e, g.Name())
@@ -43,13 +43,16 @@ func (b *Broker) resetOffset(c *call, h *protocol.InvokeBrokerToResetOffsetReque
 	if len(targets) == 0 {
 		return nil, refuse(protocol.RespSystemError, "No queues to reset.")
 	}
+	keys := make([]offset.Key, 0, len(targets))
 	for q, off := range targets {
-		b.offsets.Reset(offset.Key{Group: g.Name(), Topic: e.Name(), QueueID: q.QueueID}, off, c.who())
+		k := offset.Key{Group: g.Name(), Topic: e.Name(), QueueID: q.QueueID}
+		b.offsets.Reset(k, off, c.who())
+		keys = append(keys, k)
 	}
-	b.held.WakeAll(e.Name()) // held pulls carry the offsets from before
 	if err := b.saveOffsets(); err != nil {
 		return nil, err
 	}
+	b.followReset(g.Name(), e.Name(), keys)
 	return jsonReply(&protocol.ResetOffsetBody{OffsetTable: targets})
 }
 

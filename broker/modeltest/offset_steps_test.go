@@ -103,9 +103,11 @@ func (w *world) pullAs(k place, c *wire, maybe bool) error {
 		return errDead
 	}
 	moved := r.Code == protocol.RespPullOffsetMoved && r.Remark == "OFFSET_RESET"
-	if moved != p.reset && !maybe {
+	there := p.reset && p.at == 0 // one that pulls from 0 holds nothing from elsewhere, and need not be told
+	if moved != (p.reset && !there) && !maybe {
 		return wrong{fmt.Errorf("pull of %v at %d, a reset is pending %v: code %d %s", k, p.at, p.reset, r.Code, r.Remark)}
 	}
+	p.told = p.told || there
 	if moved {
 		var h protocol.PullMessageResponseHeader
 		if err := h.DecodeExt(r.Ext); err != nil {

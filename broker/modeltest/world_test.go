@@ -238,7 +238,7 @@ func (w *world) call(c *wire, code protocol.RequestCode, h protocol.HeaderEncode
 
 func request(code protocol.RequestCode, h protocol.HeaderEncoder, body []byte) *protocol.Command {
 	req := protocol.NewRequest(code, h, body)
-	req.Version = protocol.CurrentVersion
+	req.Language, req.Version = protocol.LanguageJava, protocol.CurrentVersion // a client that goes to a moved offset at once
 	return req
 }
 

@@ -9,6 +9,7 @@ const logEvery = 10 * time.Second
 
 // Reset sets the committed offset by an operator's wish and keeps a note for the consumer: its next pull of the queue gets the
 // offset (TakeReset), and until then its commits are ignored. who is for the log.
+// A reset of a queue that has one pending replaces it.
 func (t *Table) Reset(k Key, off int64, who string) {
 	t.mu.Lock()
 	s := t.makeSlotLocked(k)
@@ -25,10 +26,19 @@ func (t *Table) Reset(k Key, off int64, who string) {
 
 // HasReset says whether a reset waits for the consumer of the queue.
 func (t *Table) HasReset(k Key) bool {
+	_, pending := t.PendingReset(k)
+	return pending
+}
+
+// PendingReset is the offset of a reset that waits for the consumer of the queue.
+func (t *Table) PendingReset(k Key) (off int64, pending bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	s := t.slotLocked(k)
-	return s != nil && s.hasReset
+	if s == nil || !s.hasReset {
+		return 0, false
+	}
+	return s.reset, true
 }
 
 // TakeReset returns the offset of a pending reset and forgets that it is pending.
