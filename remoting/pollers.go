@@ -19,7 +19,7 @@ func init() {
 	pollers.n = runtime.GOMAXPROCS(0)/coresPerPoller + 1
 	_ = netpoll.Configure(netpoll.Config{
 		PollerNum:    pollers.n,
-		Runner:       func(_ context.Context, serve func()) { go serve() },
+		Runner:       func(_ context.Context, serve func()) { go func() { growStack(); serve() }() },
 		LoggerOutput: io.Discard,
 		LoadBalance:  netpoll.RoundRobin,
 	})
@@ -109,4 +109,13 @@ func (p *pollerSet) sync() {
 			<-b.rang
 		}
 	}
+}
+
+// growStack makes the goroutine's stack as large as serving a burst needs, at once and while there is nothing on it. Left to
+// itself it would be doubled and copied several times on the way down: a tenth of a broker's work when it serves pulls.
+//
+//go:noinline
+func growStack() byte {
+	var room [14 << 10]byte
+	return room[pollers.n&1023] // an index that the compiler does not know keeps room alive
 }

@@ -30,6 +30,7 @@ type getter struct {
 	units [unitsAtOnce]consumequeue.Unit
 
 	gone bool // some record was not there
+	view logView
 }
 
 var getters = sync.Pool{New: func() any { return new(getter) }}
@@ -55,6 +56,7 @@ func (s *Store) Get(r *GetRequest, dst []byte) ([]byte, GetResult) {
 		g := getters.Get().(*getter)
 		g.s, g.r, g.res, g.dst, g.gone = s, *r, res, dst, false
 		g.scan(cq)
+		g.view.drop()
 		dst, res = g.dst, g.res
 		g.s, g.r, g.dst = nil, GetRequest{}, nil
 		getters.Put(g)
@@ -113,7 +115,11 @@ func (g *getter) nullAt(cq *consumequeue.Queue, at int64, err error) {
 
 // take handles units from offset at on; false ends the Get.
 func (g *getter) take(at int64, units []consumequeue.Unit) bool {
+	touched := 0
 	for i := 0; i < len(units); {
+		if i >= touched && g.r.Filter == nil {
+			touched = i + g.touch(units[i:])
+		}
 		n, bytes, full := g.run(units[i:])
 		if n == 0 {
 			if full {
@@ -129,6 +135,19 @@ func (g *getter) take(at int64, units []consumequeue.Unit) bool {
 		i += n
 	}
 	return true
+}
+
+// touchAhead is how many records are touched at once.
+const touchAhead = 12
+
+// touch brings the records of the first units into the processor's cache, as far as they will be read, and returns how
+// many units it looked at.
+func (g *getter) touch(units []consumequeue.Unit) int {
+	n := min(len(units), touchAhead, max(g.r.MaxCount-g.res.Count, 1))
+	if u := &units[0]; u.Valid() && g.view.at(&g.s.log, u.PhysicalOffset, int64(u.Size)) != nil {
+		g.view.touch(units[:n])
+	}
+	return n
 }
 
 // run finds how many of the first units are wanted and lie one behind the other in the log. n is 0 when the first is
@@ -160,8 +179,10 @@ func (g *getter) read(at int64, units []consumequeue.Unit, bytes int64) bool {
 		return g.readEach(at, units, bytes) // the log does not put a record across two files: damaged units
 	}
 	g.dst = grow(g.dst, int(bytes))
-	err := g.s.log.read(g.dst[base:], phys, g.r.HotOnly)
-	if err != nil {
+	var err error
+	if b := g.view.at(&g.s.log, phys, bytes); b != nil {
+		copy(g.dst[base:], b)
+	} else if err = g.s.log.read(g.dst[base:], phys, g.r.HotOnly); err != nil {
 		g.dst = g.dst[:base]
 	}
 	switch {
