@@ -184,10 +184,12 @@ func (b *Broker) arrived(batch []store.Arrival) {
 
 // connClosed hears of the end of every connection.
 func (b *Broker) connClosed(c remoting.Conn, _ remoting.CloseReason) {
-	if n := b.locks.release(c.ID()); n > 0 {
+	n, free := b.locks.release(c.ID())
+	if n > 0 {
 		b.log.Infof("connection %s ended: the %d queues that it had locked are free", c.RemoteAddr(), n)
 	}
 	b.clients.Closed(c) // tells the members that are left, who then find the queues free
+	b.tellWaiters(free)
 }
 
 // Addr is the address that the broker listens on; valid after Start.

@@ -4,9 +4,11 @@ package broker
 // replicas: lockInStrictMode, which asks them too.
 //
 // Different from Java: the end of a connection frees its locks at once, before the other members are told, so that they do not wait
-// for 60 s.
+// for 60 s. A member that was refused a queue is told when it is free.
 
 import (
+	"slices"
+
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
@@ -57,6 +59,20 @@ func (b *Broker) unlockQueues(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, err)
 		return
 	}
-	b.locks.unlock(body.ConsumerGroup, body.ClientID, body.MQSet)
+	free := b.locks.unlock(body.ConsumerGroup, body.ClientID, body.MQSet)
 	c.Reply(req, &remoting.Reply{})
+	b.tellWaiters(free)
+}
+
+// tellWaiters makes members that were refused a queue which is free now share the queues anew. They would ask again by themselves, but
+// some clients only after 20 s.
+func (b *Broker) tellWaiters(free waiters) {
+	for group, conns := range free {
+		g, _ := b.clients.Consumers(group)
+		for i := range g.Members {
+			if slices.Contains(conns, g.Members[i].Conn.ID()) {
+				b.tellMember(group, g.Members[i].Conn)
+			}
+		}
+	}
 }

@@ -90,7 +90,7 @@ func (b *Broker) startJobs() error {
 		b.job("expire", expirePeriod, func() {
 			b.clients.Expire()
 			b.sweepFilters()
-			b.locks.expire()
+			b.tellWaiters(b.locks.expire())
 		}))
 }
 

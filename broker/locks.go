@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ const lockTTL = 60 * time.Second
 // queueLocks says which client of an ordered group has which queue. Safe for concurrent use; it does no I/O.
 //
 // A lock ends when its owner gives it back, when the connection that asked for it last ends, or when nobody has asked for lockTTL.
+// Whoever was refused a queue in the meantime is returned then, to be told to ask again.
 type queueLocks struct {
 	clk clock.Clock
 
@@ -27,6 +29,21 @@ type queueLock struct {
 	client string
 	conn   uint64 // that asked last
 	until  int64  // ms
+	// waiting is the connection that was refused last, 0 for none.
+	waiting uint64
+}
+
+// waiters are connections that wait for a queue, by group.
+type waiters map[string][]uint64
+
+func (w *waiters) add(group string, k queueLock) {
+	if k.waiting == 0 || slices.Contains((*w)[group], k.waiting) {
+		return
+	}
+	if *w == nil {
+		*w = waiters{}
+	}
+	(*w)[group] = append((*w)[group], k.waiting)
 }
 
 func newQueueLocks(c clock.Clock) *queueLocks {
@@ -52,6 +69,8 @@ func (l *queueLocks) lock(conn uint64, group, client string, qs []protocol.Messa
 	got := make([]protocol.MessageQueue, 0, len(qs))
 	for _, q := range qs {
 		if have, ok := locks[q]; ok && have.client != client && have.until > now {
+			have.waiting = conn
+			locks[q] = have
 			continue
 		}
 		locks[protocol.MessageQueue{BrokerName: strings.Clone(q.BrokerName), QueueID: q.QueueID, Topic: strings.Clone(q.Topic)}] =
@@ -72,37 +91,37 @@ func (l *queueLocks) linkLocked(conn uint64, group string) {
 	}
 }
 
-// releaseGroup frees what a connection has in a group: its client leaves the group. It returns how many queues that is.
-func (l *queueLocks) releaseGroup(conn uint64, group string) int {
+// releaseGroup frees what a connection has in a group: its client leaves the group.
+func (l *queueLocks) releaseGroup(conn uint64, group string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.releaseLocked(conn, group)
+	l.releaseLocked(conn, group, new(waiters))
 	if groups := l.conns[conn]; groups != nil {
 		delete(groups, group)
 		if len(groups) == 0 {
 			delete(l.conns, conn)
 		}
 	}
-	return n
 }
 
 // release frees what a connection has, because it ended. The owner may live on and come back over another connection; until then nobody
-// can tell, and its queues must not stand still. It returns how many queues that is.
-func (l *queueLocks) release(conn uint64) (n int) {
+// can tell, and its queues must not stand still. It returns how many queues that is, and who waits for them.
+func (l *queueLocks) release(conn uint64) (n int, free waiters) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for group := range l.conns[conn] {
-		n += l.releaseLocked(conn, group)
+		n += l.releaseLocked(conn, group, &free)
 	}
 	delete(l.conns, conn)
-	return n
+	return n, free
 }
 
-func (l *queueLocks) releaseLocked(conn uint64, group string) (n int) {
+func (l *queueLocks) releaseLocked(conn uint64, group string, free *waiters) (n int) {
 	locks := l.groups[group]
 	for q, k := range locks {
 		if k.conn == conn {
 			delete(locks, q)
+			free.add(group, k)
 			n++
 		}
 	}
@@ -112,19 +131,21 @@ func (l *queueLocks) releaseLocked(conn uint64, group string) (n int) {
 	return n
 }
 
-// unlock frees those of qs that the client has.
-func (l *queueLocks) unlock(group, client string, qs []protocol.MessageQueue) {
+// unlock frees those of qs that the client has, and returns who waits for them.
+func (l *queueLocks) unlock(group, client string, qs []protocol.MessageQueue) (free waiters) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	locks := l.groups[group]
 	for _, q := range qs {
-		if locks[q].client == client {
+		if k, ok := locks[q]; ok && k.client == client {
 			delete(locks, q)
+			free.add(group, k)
 		}
 	}
 	if len(locks) == 0 {
 		delete(l.groups, group)
 	}
+	return free
 }
 
 // heldByGroup says whether the group has a lock that has not expired: it consumes in order.
@@ -140,8 +161,8 @@ func (l *queueLocks) heldByGroup(group string) bool {
 	return false
 }
 
-// expire forgets what expired, so that the table does not grow with groups that are gone.
-func (l *queueLocks) expire() {
+// expire forgets what expired, so that the table does not grow with groups that are gone, and returns who waits for it.
+func (l *queueLocks) expire() (free waiters) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := clock.Millis(l.clk)
@@ -149,10 +170,12 @@ func (l *queueLocks) expire() {
 		for q, k := range locks {
 			if k.until <= now {
 				delete(locks, q)
+				free.add(name, k)
 			}
 		}
 		if len(locks) == 0 {
 			delete(l.groups, name)
 		}
 	}
+	return free
 }

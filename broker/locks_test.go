@@ -50,11 +50,11 @@ func TestLocksEndWithTheirConnection(t *testing.T) {
 	l.lock(1, "g", "a", q(0, 1))
 	l.lock(1, "h", "a", q(0))
 	l.lock(2, "g", "b", q(2))
-	if n := l.release(3); n != 0 {
+	if n, _ := l.release(3); n != 0 {
 		t.Fatalf("a connection without locks had %d", n)
 	}
 	l.lock(4, "g", "a", q(1)) // a came back over another connection before the end of the first was seen
-	if n := l.release(1); n != 2 {
+	if n, free := l.release(1); n != 2 || len(free) != 0 {
 		t.Fatalf("%d queues freed, want g's 0 and h's 0", n)
 	}
 	if got := l.lock(2, "g", "b", q(0, 1)); len(got) != 1 || got[0].QueueID != 0 {
@@ -63,13 +63,47 @@ func TestLocksEndWithTheirConnection(t *testing.T) {
 	if l.heldByGroup("h") {
 		t.Fatal("h has locks")
 	}
-	if n := l.releaseGroup(2, "g"); n != 2 {
-		t.Fatalf("%d queues freed when b left", n)
+	l.releaseGroup(2, "g")
+	if got := l.lock(2, "g", "b", q(0, 1, 2)); len(got) != 2 {
+		t.Fatalf("b left and came back: it has %v", got)
 	}
+	l.releaseGroup(2, "g")
 	l.unlock("g", "a", q(1))
 	l.release(4)
 	if len(l.groups)+len(l.conns) != 0 {
 		t.Fatalf("left over: %v %v", l.groups, l.conns)
+	}
+}
+
+func TestWhoWaitsForALockIsKnown(t *testing.T) {
+	clk := clock.NewFake(time.UnixMilli(1_700_000_000_000))
+	l := newQueueLocks(clk)
+	qs := []protocol.MessageQueue{{BrokerName: "b", QueueID: 1, Topic: "T"}, {BrokerName: "b", QueueID: 2, Topic: "T"}}
+	want := func(how string, free waiters) {
+		t.Helper()
+		if len(free) != 1 || len(free["g"]) != 1 || free["g"][0] != 2 {
+			t.Fatalf("%s: %v waits", how, free)
+		}
+	}
+	l.lock(1, "g", "a", qs)
+	if l.lock(2, "g", "b", qs); len(l.unlock("g", "b", qs)) != 0 {
+		t.Fatal("b gave back what it had not")
+	}
+	want("unlock", l.unlock("g", "a", qs))
+	if len(l.unlock("g", "a", qs)) != 0 {
+		t.Fatal("told twice")
+	}
+	l.lock(1, "g", "a", qs)
+	l.lock(2, "g", "b", qs[:1])
+	_, free := l.release(1)
+	want("the end of the connection", free)
+	l.lock(1, "g", "a", qs)
+	l.lock(2, "g", "b", qs[:1])
+	l.lock(1, "g", "a", qs[1:])
+	clk.Advance(lockTTL + time.Millisecond)
+	want("expiry", l.expire())
+	if len(l.expire()) != 0 {
+		t.Fatal("expired twice")
 	}
 }
 

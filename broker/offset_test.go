@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/seedmq/seedmq/broker/brokertest"
+	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
@@ -203,5 +204,35 @@ func TestLocks(t *testing.T) {
 	c.Must(protocol.ReqUnlockBatchMQ, nil, body("a", q("0"), q("1")), nil)
 	if n := lock("b", q("0"), q("1")); n != 2 {
 		t.Fatal(n)
+	}
+}
+
+// TestLockIsPassedOn: a member that was refused a queue hears at once that it is free, however it became so.
+func TestLockIsPassedOn(t *testing.T) {
+	b := brokertest.Start(t)
+	owner, next := brokertest.Dial(t, b.Addr()), brokertest.Dial(t, b.Addr())
+	lock := func(c *brokertest.Client) bool {
+		t.Helper()
+		var reply protocol.LockBatchResponseBody
+		body := []byte(`{"clientId":"` + c.ID() + `","consumerGroup":"g","mqSet":[{"brokerName":"b","queueId":0,"topic":"T"}]}`)
+		if err := protocol.UnmarshalFast(c.Must(protocol.ReqLockBatchMQ, nil, body, nil).Body, &reply); err != nil {
+			t.Fatal(err)
+		}
+		return len(reply.LockOKMQSet) == 1
+	}
+	next.Heartbeat("g", protocol.SubscriptionData{Topic: "T", SubString: "*"})
+	nextPush(next, protocol.ReqNotifyConsumerIDsChanged)
+	if !lock(owner) || lock(next) {
+		t.Fatal("who has the lock?")
+	}
+	owner.Must(protocol.ReqUnlockBatchMQ, nil, []byte(`{"clientId":"`+owner.ID()+`","consumerGroup":"g","mqSet":[{"brokerName":"b","queueId":0,"topic":"T"}]}`), nil)
+	nextPush(next, protocol.ReqNotifyConsumerIDsChanged)
+	if !lock(owner) || lock(next) {
+		t.Fatal("who has the lock now?")
+	}
+	owner.Conn.Close(remoting.ClosedByHandler) // its process died
+	nextPush(next, protocol.ReqNotifyConsumerIDsChanged)
+	if !lock(next) {
+		t.Fatal("the lock of the dead is not free")
 	}
 }
