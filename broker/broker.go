@@ -19,6 +19,7 @@ import (
 	"github.com/seedmq/seedmq/broker/longpoll"
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/outer"
+	"github.com/seedmq/seedmq/broker/retention"
 	"github.com/seedmq/seedmq/broker/stats"
 	"github.com/seedmq/seedmq/broker/timer"
 	"github.com/seedmq/seedmq/broker/topic"
@@ -78,6 +79,8 @@ type Broker struct {
 	delay     *delay.Service
 	timer     *timer.Service // nil: timerWheelEnable is off
 	txn       *txn.Service
+	retention *retention.Keeper
+	expired   atomic.Int64 // messages that pulls passed over, see message.ttl.ms
 	resumed   resumed
 	replying  atomic.Int64 // replies that wait for their requesters
 	sender    *sender

@@ -81,6 +81,9 @@ func (p *puller) serve(c remoting.Conn, req *protocol.Command) {
 
 // read looks into the store and answers, now or later. hot says that it must not wait for the disk.
 func (p *puller) read(q *pull, hot bool) {
+	if q.topic.Limits.TTL > 0 && p.passOver(q, hot) {
+		return
+	}
 	get := store.GetRequest{Topic: q.topic.Name(), QueueID: q.queueID, Offset: q.offset, MaxCount: q.maxCount, MaxBytes: q.maxBytes,
 		Filter: q.filter, HotOnly: hot}
 	buf := q.c.BeginReply()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seedmq/seedmq/broker/delay"
+	"github.com/seedmq/seedmq/broker/retention"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/store"
@@ -85,7 +86,9 @@ func (b *Broker) startParts() error {
 
 func (b *Broker) startJobs() error {
 	save := clock.Span(max(100, b.o.Broker.FlushConsumerOffsetInterval), time.Millisecond)
+	b.retention = retention.New(retention.Options{Store: b.store, Topics: b.topics.Limited, Clock: b.clk, Log: b.log})
 	return errors.Join(
+		b.jobs.Go("retention", b.retention.Run),
 		b.job("save-tables", save, b.saveTables),
 		b.job("expire", expirePeriod, func() {
 			b.clients.Expire()

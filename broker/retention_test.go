@@ -1,0 +1,169 @@
+package broker_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seedmq/seedmq/broker"
+	"github.com/seedmq/seedmq/broker/brokertest"
+	"github.com/seedmq/seedmq/conf/clock"
+	"github.com/seedmq/seedmq/remoting/protocol"
+)
+
+// limitedTopic makes or changes a topic of one queue.
+func limitedTopic(c *brokertest.Client, name, attributes string) *protocol.Command {
+	h := newTopic(name, 1)
+	h.Attributes = attributes
+	return c.Call(protocol.ReqUpdateAndCreateTopic, h, nil)
+}
+
+// startFake runs a broker whose clock stands still until the test moves it.
+func startFake(t *testing.T) (*brokertest.Client, *clock.Fake) {
+	now := clock.NewFake(time.Now())
+	b := brokertest.Start(t, func(o *broker.Options) { o.Clock = now })
+	return brokertest.Dial(t, b.Addr()), now
+}
+
+func TestLimitAttributes(t *testing.T) {
+	c := startAdmin(t)
+	refused(t, limitedTopic(c, "T", "+retention.ms=60000,+retention.bytes=1,+retention.messages=9223372036854775807,+message.ttl.ms=5"), protocol.RespSuccess)
+	got := fetch[protocol.TopicConfig](t, c, protocol.ReqGetTopicConfig, &protocol.GetTopicConfigRequestHeader{Topic: "T"}, "")
+	if got.Attributes["retention.ms"] != "60000" || got.Attributes["message.ttl.ms"] != "5" {
+		t.Errorf("%v", got.Attributes)
+	}
+	refused(t, limitedTopic(c, "T", "-retention.bytes,+retention.ms=7"), protocol.RespSuccess)
+	for _, x := range []struct{ name, attributes, says string }{
+		{"T", "+retention.ms=soon", "value of retention.ms is not in range(1, "},
+		{"T", "+retention.bytes=-1", "value of retention.bytes is not in range(1, "},
+		{"T", "+retention.messages=0", "value of retention.messages is not in range(1, "},
+		{"T", "+message.ttl.ms=9223372036854775808", "value of message.ttl.ms is not in range(1, "},
+		{"T", "+message.ttl.ms=", "value of message.ttl.ms is not in range(1, "},
+		{"T", "+retention.weeks=1", "unsupported key: retention.weeks"},
+		{"T", "-retention.bytes", "attempt to delete a nonexistent key: retention.bytes"},
+		{"New", "-retention.bytes", "only add attribute is supported while creating topic"},
+	} {
+		refused(t, limitedTopic(c, x.name, x.attributes), protocol.RespSystemError, x.says)
+	}
+	refused(t, limitedTopic(c, "Batches", "+queue.type=BatchCQ,+retention.ms=1"), protocol.RespInvalidParameter, "retention.ms cannot be set where queue.type is BatchCQ")
+	b := brokertest.Start(t, func(o *broker.Options) { o.Broker.ValidateSystemTopicWhenUpdateTopic = false })
+	c = brokertest.Dial(t, b.Addr())
+	refused(t, limitedTopic(c, protocol.TopicHalf, "+message.ttl.ms=1"), protocol.RespInvalidParameter, "conflict with system topic", "message.ttl.ms")
+}
+
+// TestRetention: what is older than the topic allows cannot be pulled any more; other topics are not touched, nor is the topic once the
+// limit is taken away.
+func TestRetention(t *testing.T) {
+	c, now := startFake(t)
+	refused(t, limitedTopic(c, "T", "+retention.ms=60000"), protocol.RespSuccess)
+	refused(t, limitedTopic(c, "Kept", ""), protocol.RespSuccess)
+	for range 3 {
+		c.Send("T", 0, "", "old")
+		c.Send("Kept", 0, "", "old")
+	}
+	stored(t, c, "T", 0, 3)
+	now.Advance(50 * time.Second)
+	c.Send("T", 0, "", "young")
+	stored(t, c, "T", 0, 4)
+	brokertest.Until(t, "the old ones to go", func() error {
+		now.Advance(time.Second)
+		if got := pull(t, c, pullHeader("T", 0, 0)); got.code != protocol.RespPullOffsetMoved || got.next != 3 {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	if got := pull(t, c, pullHeader("T", 0, 3)); fmt.Sprint(got.bodies) != "[young]" {
+		t.Errorf("%+v", got)
+	}
+	if got := pull(t, c, pullHeader("Kept", 0, 0)); len(got.bodies) != 3 {
+		t.Errorf("%+v", got)
+	}
+	info := fetch[protocol.KVTable](t, c, protocol.ReqGetBrokerRuntimeInfo, nil, "")
+	if info.Table["retentionHiddenMessages"] != "3" {
+		t.Errorf("%s hidden", info.Table["retentionHiddenMessages"])
+	}
+	refused(t, limitedTopic(c, "T", "-retention.ms,+retention.messages=2"), protocol.RespSuccess)
+	for i := range 3 {
+		c.Send("T", 0, "", fmt.Sprint(i))
+	}
+	brokertest.Until(t, "two to be left", func() error {
+		now.Advance(time.Second)
+		if got := pull(t, c, pullHeader("T", 0, 5)); fmt.Sprint(got.smallest, got.bodies) != "5 [1 2]" {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+}
+
+// TestTTL: a pull passes over messages that are too old, moves its group's offset, and counts them.
+func TestTTL(t *testing.T) {
+	c, now := startFake(t)
+	refused(t, limitedTopic(c, "T", "+message.ttl.ms=20000"), protocol.RespSuccess)
+	refused(t, limitedTopic(c, "Kept", ""), protocol.RespSuccess)
+	for i := range 3 {
+		c.Send("T", 0, "TAGS\x01A\x02", fmt.Sprint("old", i))
+		c.Send("Kept", 0, "", "old")
+	}
+	stored(t, c, "Kept", 0, 3)
+	now.Advance(20 * time.Second)
+	if got := pull(t, c, pullHeader("T", 0, 1)); fmt.Sprint(got.bodies) != "[old1 old2]" {
+		t.Errorf("just not too old: %+v", got)
+	}
+	c.Send("T", 0, "TAGS\x01B\x02", "young")
+	now.Advance(time.Millisecond)
+	brokertest.Until(t, "the young one", func() error {
+		if got := pull(t, c, pullHeader("T", 0, 1)); fmt.Sprint(got.bodies) != "[young]" || got.next != 4 || got.smallest != 0 {
+			return fmt.Errorf("%+v", got)
+		}
+		return nil
+	})
+	now.Advance(20 * time.Second)
+	h := pullHeader("T", 0, 3)
+	h.SysFlag |= protocol.PullFlagSuspend
+	h.SuspendTimeoutMillis = 10_000
+	if got := pull(t, c, h); got.code != protocol.RespPullRetryImmediately || got.next != 4 {
+		t.Errorf("only old ones: %+v", got)
+	}
+	if got := pull(t, c, pullHeader("T", 0, 4)); got.code != protocol.RespPullNotFound || got.next != 4 {
+		t.Errorf("at the end: %+v", got)
+	}
+	if got := pull(t, c, pullHeader("Kept", 0, 0)); len(got.bodies) != 3 {
+		t.Errorf("%+v", got)
+	}
+	info := fetch[protocol.KVTable](t, c, protocol.ReqGetBrokerRuntimeInfo, nil, "")
+	if n := info.Table["ttlPassedOverMessages"]; n != "3" {
+		t.Errorf("%s passed over", n)
+	}
+	refused(t, limitedTopic(c, "T", "-message.ttl.ms"), protocol.RespSuccess)
+	if got := pull(t, c, pullHeader("T", 0, 0)); len(got.bodies) != 4 {
+		t.Errorf("without a limit: %+v", got)
+	}
+}
+
+// TestTTLWhileHeld: a pull that waits gets the next message, and a message that grew too old while it waited in the queue is passed over.
+func TestTTLWhileHeld(t *testing.T) {
+	c, now := startFake(t)
+	refused(t, limitedTopic(c, "T", "+message.ttl.ms=1000"), protocol.RespSuccess)
+	c.Send("T", 0, "", "old")
+	stored(t, c, "T", 0, 1)
+	now.Advance(20 * time.Second)
+	got := make(chan pulled, 1)
+	go func() {
+		h := pullHeader("T", 0, 1)
+		h.SysFlag |= protocol.PullFlagSuspend
+		h.SuspendTimeoutMillis = 60_000
+		got <- pull(t, c, h)
+	}()
+	brokertest.Until(t, "the held pull to be answered", func() error {
+		c.Send("T", 0, "", "new")
+		select {
+		case p := <-got:
+			if p.code != protocol.RespSuccess || p.bodies[0] != "new" {
+				t.Errorf("%+v", p)
+			}
+			return nil
+		default:
+			return fmt.Errorf("still held")
+		}
+	})
+}
