@@ -19,6 +19,7 @@ import (
 	"github.com/seedmq/seedmq/broker/longpoll"
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/broker/outer"
+	"github.com/seedmq/seedmq/broker/pop"
 	"github.com/seedmq/seedmq/broker/retention"
 	"github.com/seedmq/seedmq/broker/stats"
 	"github.com/seedmq/seedmq/broker/timer"
@@ -63,6 +64,8 @@ type Broker struct {
 	offsets *offset.Table
 	clients *clients.Registry
 
+	popWaits, popNotices *pop.WaitRoom
+
 	filters    *filter.Compiler
 	filterData *filterdata.Table
 
@@ -79,12 +82,14 @@ type Broker struct {
 	delay     *delay.Service
 	timer     *timer.Service // nil: timerWheelEnable is off
 	txn       *txn.Service
+	pop       *pop.Service // nil as timer
 	retention *retention.Keeper
 	expired   atomic.Int64 // messages that pulls passed over, see message.ttl.ms
 	resumed   resumed
 	replying  atomic.Int64 // replies that wait for their requesters
 	sender    *sender
 	puller    *puller
+	popper    *popper
 	mux       *remoting.Mux
 	server    *remoting.Server
 	registrar *outer.Registrar // nil without NameServers
@@ -120,6 +125,7 @@ func New(o Options) (*Broker, error) {
 	b.UseConfig(conf.NewLive(conf.BrokerProcess{Broker: o.Broker, Store: o.Store, Server: o.Server}))
 	b.sender = newSender(b, levels)
 	b.puller = &puller{b: b}
+	b.popper = &popper{b: b}
 	return b, nil
 }
 
@@ -147,6 +153,7 @@ func (b *Broker) makeTables() {
 	b.shared = newTopicQueues(b)
 	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})
+	b.popWaits, b.popNotices = pop.NewWaitRoom(b.clk), pop.NewWaitRoom(b.clk)
 	b.cold = newColdReads()
 	b.stats = stats.New(stats.Options{Cluster: c.BrokerClusterName, Clock: b.clk})
 }
@@ -156,6 +163,7 @@ func (b *Broker) topicsChanged(names []string) {
 	for _, name := range names {
 		if b.topics.Get(name) == nil {
 			b.held.WakeAll(name)
+			b.popWaits.WakeAll(name)
 		}
 	}
 	if b.registrar != nil {
@@ -178,6 +186,8 @@ func (b *Broker) arrived(batch []store.Arrival) {
 		return // the store recovers: nobody waits yet, and the delay service looks for itself when it starts
 	}
 	b.held.Arrive(batch)
+	b.popWaits.Arrive(batch)
+	b.popNotices.Arrive(batch)
 	b.delay.Notify(batch)
 	if b.timer != nil {
 		b.timer.Notify(batch)

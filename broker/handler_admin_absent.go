@@ -27,7 +27,7 @@ func (b *Broker) absentRoutes() []remoting.Route {
 		}
 	}
 	missing := func(why string) *Refusal { return &Refusal{Code: protocol.RespSystemError, Remark: why} }
-	add(missing(noRocksDB), protocol.ReqCheckRocksDBCQWriteProgress, protocol.ReqExportRocksDBConfigToJSON)
+	add(missing(noRocksDB), protocol.ReqCheckRocksDBCQWriteProgress, protocol.ReqExportRocksDBConfigToJSON, protocol.ReqPopRollback)
 	add(missing(noColdControl), protocol.ReqUpdateColdDataFlowCtrConfig, protocol.ReqRemoveColdDataFlowCtrConfig)
 	add(missing(noReadAhead), protocol.ReqSetCommitLogReadMode)
 	add(missing(noAuth), protocol.ReqAuthCreateUser, protocol.ReqAuthUpdateUser, protocol.ReqAuthDeleteUser, protocol.ReqAuthGetUser,

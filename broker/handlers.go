@@ -16,6 +16,7 @@ func (b *Broker) routes() ([]remoting.Route, error) {
 		b.txnRoutes(),
 		b.replyRoutes(),
 		b.pullRoutes(),
+		b.popRoutes(),
 		b.clientRoutes(),
 		b.offsetRoutes(),
 		b.lockRoutes(),

@@ -56,6 +56,9 @@ func (b *Broker) start() error {
 	b.sender.ids = newUniqIDs(b.Self(), b.clk.Now().UnixNano())
 	b.makeDelay()
 	b.makeTimer()
+	if err := b.makePop(); err != nil {
+		return err
+	}
 	b.makeTxn()
 	if err := b.makeRegistrar(); err != nil {
 		return err
@@ -76,7 +79,7 @@ func (b *Broker) start() error {
 
 func (b *Broker) startParts() error {
 	b.held.Start()
-	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startTimer, b.startTxn, b.startJobs} {
+	for _, start := range []func() error{b.cold.start, b.stats.Start, b.delay.Start, b.startTimer, b.startPop, b.startTxn, b.startJobs} {
 		if err := start(); err != nil {
 			return err
 		}
@@ -100,7 +103,7 @@ func (b *Broker) startJobs() error {
 // saveTables writes the consumer offsets, and what could not be written before of the other tables.
 func (b *Broker) saveTables() {
 	b.txn.Publish()
-	if err := errors.Join(b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save(), b.modes.Save()); err != nil {
+	if err := errors.Join(b.savePop(), b.offsets.Save(), b.topics.Save(), b.groups.Save(), b.filterData.Save(), b.modes.Save()); err != nil {
 		b.log.Limited(b.clk, "save-tables", logEvery).Errorf("tables are not saved, next try in %d ms: %v", b.o.Broker.FlushConsumerOffsetInterval, err)
 	}
 }
@@ -131,6 +134,8 @@ func (b *Broker) close(ctx context.Context) error {
 		}
 		note("connections to NameServers", b.outer.Close())
 	}
+	b.popWaits.Close()
+	b.popNotices.Close()
 	b.held.Close() // 2. held pulls are answered, so that nothing in flight waits for a message
 	if b.server != nil {
 		note("server", b.server.Close(ctx)) // 3. the rest is answered
@@ -143,6 +148,9 @@ func (b *Broker) close(ctx context.Context) error {
 	b.stats.Close()
 	if b.delay != nil {
 		note("delay", b.delay.Close())
+	}
+	if b.pop != nil {
+		note("pop", b.pop.Close())
 	}
 	if b.timer != nil {
 		note("timer", b.timer.Close())

@@ -1,0 +1,220 @@
+package pop
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/seedmq/seedmq/broker/offset"
+)
+
+// queueKey names a queue of a group.
+type queueKey struct {
+	topic, group string
+	id           int32
+}
+
+// pointID names a check point within its queue.
+type pointID struct{ start, popTime int64 }
+
+// pointState is how far a check point is.
+//
+//	held ──► storing ──► stored ──► (revived or all acknowledged: gone)
+//	  ▲         │
+//	  └─────────┘ the store refused
+type pointState uint8
+
+const (
+	held    pointState = iota // in memory and the journal only
+	storing                   // its record is on its way
+	stored                    // the store has its record
+)
+
+// point is a check point in memory. queue.mu guards it.
+type point struct {
+	Checkpoint
+	reviveQueue int32
+	next        int64 // offset of the group behind it
+	state       pointState
+	listed      bool   // in queue.list
+	gone        bool   // not in queue.points any more
+	dirty       bool   // in queue.acked
+	claimed     bool   // its messages are on their way back: acks come too late
+	written     uint32 // bits that the store has acks of
+}
+
+func (p *point) id() pointID { return pointID{p.StartOffset, p.PopTime} }
+
+// finished says that nothing of it is open.
+func (p *point) finished() bool { return p.open() == 0 }
+
+// recentPoints is how many finished check points a queue remembers, so that an ack that comes twice is no mistake.
+const recentPoints = 64
+
+// queue is one queue of one group.
+type queue struct {
+	key  queueKey
+	mark Mark
+	num  uint64 // in the journal
+
+	mu        sync.Mutex
+	reading   bool // somebody takes from it
+	contended bool // and somebody else wanted to
+	known     bool // next counts
+	active    bool // in Service.active
+	epoch     uint64
+	next      int64 // to be taken, when known
+	due       int64 // ms: when the first held point must be stored
+	list      []*point
+	points    map[pointID]*point
+	acked     []*point // stored ones with bits that the store does not have
+	recent    []pointID
+	recentAt  int
+	order     *orderInfo
+}
+
+func (k queueKey) offset() offset.Key {
+	return offset.Key{Group: k.group, Topic: k.topic, QueueID: k.id}
+}
+
+func (q *queue) offsetKey() offset.Key { return q.key.offset() }
+
+// addLocked keeps p as the queue's newest.
+func (q *queue) addLocked(p *point, listed bool) {
+	q.points[p.id()] = p
+	if listed {
+		p.listed = true
+		q.list = append(q.list, p)
+	}
+}
+
+// dropLocked forgets p.
+func (q *queue) dropLocked(p *point) {
+	if p.gone {
+		return
+	}
+	p.gone = true
+	delete(q.points, p.id())
+	if len(q.recent) < recentPoints {
+		q.recent = append(q.recent, p.id())
+		return
+	}
+	q.recent[q.recentAt] = p.id()
+	q.recentAt = (q.recentAt + 1) % recentPoints
+}
+
+func (q *queue) wasThereLocked(id pointID) bool { return slices.Contains(q.recent, id) }
+
+// advanceLocked takes finished and stored points from the head of the list. It returns the offset that the group has reached.
+func (q *queue) advanceLocked() (next int64, moved bool) {
+	n := 0
+	for _, p := range q.list {
+		if !p.gone && p.state != stored {
+			break
+		}
+		p.listed = false
+		next, moved = p.next, true
+		n++
+	}
+	if n > 0 {
+		q.list = slices.Delete(q.list, 0, n)
+	}
+	return next, moved
+}
+
+// ackLocked sets a bit. changed is false when there was nothing to do.
+func (q *queue) ackLocked(p *point, i int) (changed bool) {
+	bit := uint32(1) << i
+	if p.claimed || p.Bits&bit != 0 {
+		return false
+	}
+	p.Bits |= bit
+	switch {
+	case p.state == held && p.finished():
+		q.dropLocked(p)
+	case p.state == stored && !p.dirty:
+		p.dirty = true
+		q.acked = append(q.acked, p)
+	}
+	return true
+}
+
+// forgetLocked drops everything, as when the topic is deleted or an operator resets the offset. What is stored stays known when keepStored.
+func (q *queue) forgetLocked(keepStored bool) {
+	q.epoch++
+	q.known, q.order = false, nil
+	for _, p := range q.list {
+		p.listed = false
+		if !keepStored && !p.gone {
+			q.dropLocked(p)
+		}
+	}
+	q.list = nil
+	if !keepStored {
+		for _, p := range q.points {
+			q.dropLocked(p)
+		}
+		q.acked = nil
+	}
+}
+
+// shard is a part of the table of queues.
+type shard struct {
+	mu sync.RWMutex
+	m  map[queueKey]*queue
+}
+
+const shards = 64
+
+// table finds queues without a lock that all of them share.
+type table [shards]shard
+
+func (t *table) shard(k queueKey) *shard {
+	h := uint32(2166136261)
+	for i := range len(k.group) {
+		h = (h ^ uint32(k.group[i])) * 16777619
+	}
+	for i := range len(k.topic) {
+		h = (h ^ uint32(k.topic[i])) * 16777619
+	}
+	h = (h ^ uint32(k.id)) * 16777619
+	return &t[(h>>16^h)%shards]
+}
+
+// get returns a queue, nil when nobody has popped from it.
+func (t *table) get(k queueKey) *queue {
+	s := t.shard(k)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.m[k]
+}
+
+// put adds q unless there is one; it returns the one that counts.
+func (t *table) put(q *queue) *queue {
+	s := t.shard(q.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.m[q.key]; old != nil {
+		return old
+	}
+	if s.m == nil {
+		s.m = map[queueKey]*queue{}
+	}
+	s.m[q.key] = q
+	return q
+}
+
+// all lists the queues that match; nil is all.
+func (t *table) all(match func(queueKey) bool) []*queue {
+	var out []*queue
+	for i := range t {
+		s := &t[i]
+		s.mu.RLock()
+		for k, q := range s.m {
+			if match == nil || match(k) {
+				out = append(out, q)
+			}
+		}
+		s.mu.RUnlock()
+	}
+	return out
+}
