@@ -141,10 +141,10 @@ func (b *Broker) makeTables() {
 			ClusterName: c.BrokerClusterName, BrokerName: c.BrokerName, AutoCreate: c.AutoCreateTopicEnable,
 			DefaultQueues: int32(c.DefaultTopicQueueNums), ClusterTopic: c.ClusterTopicEnable, BrokerTopic: c.BrokerTopicEnable,
 			TraceTopic: c.TraceTopicEnable, TraceTopicName: c.MsgTraceTopicName, ReviveQueues: int32(c.ReviveQueueNum),
-			ScheduleQueues: b.levels.Max(), TimerTopic: b.o.Store.TimerWheelEnable}})
+			ScheduleQueues: b.levels.Max(), TimerTopic: b.o.Store.TimerWheelEnable, Light: b.o.Store.EnableLmq}})
 	b.groups = group.New(group.Options{FS: disk, Path: b.config("subscriptionGroup.json"), Clock: b.clk, Log: b.log,
-		AutoCreate: c.AutoCreateSubscriptionGroup, AutoSystem: c.EnableCreateSysGroup})
-	b.offsets = offset.New(offset.Options{FS: disk, Path: b.config("consumerOffset.json"), Clock: b.clk, Log: b.log})
+		AutoCreate: c.AutoCreateSubscriptionGroup, AutoSystem: c.EnableCreateSysGroup, Light: b.o.Store.EnableLmq})
+	b.offsets = offset.New(offset.Options{FS: disk, Path: b.config("consumerOffset.json"), LightPath: b.lightOffsets(), Clock: b.clk, Log: b.log})
 	b.filters = filter.NewCompiler()
 	b.filterData = filterdata.New(filterdata.Options{FS: disk, Path: b.config("consumerFilter.json"), Clock: b.clk, Log: b.log})
 	b.clients = clients.New(clients.Options{Timeout: clock.Span(c.ChannelExpiredTimeout, time.Millisecond),

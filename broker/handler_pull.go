@@ -55,6 +55,7 @@ type pull struct {
 	suspendMs          int64 // > 0: may be held so long
 	until              int64 // ms: when a pull that was held must be answered
 	woken              bool  // it was held, and a message has come
+	unwrap             bool  // batches must be taken apart
 }
 
 // serve handles one pull on the connection's read goroutine.
@@ -87,6 +88,7 @@ func (p *puller) read(q *pull, hot bool) {
 	get := store.GetRequest{Topic: q.topic.Name(), QueueID: q.queueID, Offset: q.offset, MaxCount: q.maxCount, MaxBytes: q.maxBytes,
 		Filter: q.filter, HotOnly: hot}
 	buf := q.c.BeginReply()
+	from := len(buf.Buf)
 	var res store.GetResult
 	buf.Buf, res = p.b.store.Get(&get, buf.Buf)
 	switch {
@@ -94,6 +96,9 @@ func (p *puller) read(q *pull, hot bool) {
 		buf.Drop()
 		p.readCold(q)
 	case res.Status == store.GetFound:
+		if q.topic.BatchCQ || q.topic.Light {
+			p.rewrite(q, buf, from, &res)
+		}
 		p.found(q, buf, &res)
 	default:
 		buf.Drop()

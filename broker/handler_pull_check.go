@@ -41,6 +41,7 @@ func (p *puller) check(c remoting.Conn, req *protocol.Command, h *protocol.PullM
 	}
 	*q = pull{c: c, group: g, topic: t, filter: f, opaque: req.Opaque, flag: req.Flag, code: req.Code, queueID: h.QueueID, offset: h.QueueOffset}
 	q.limits(set, h)
+	q.unwrap = t.BatchCQ && (!takesApart(req) || isSQL(f))
 	return nil
 }
 

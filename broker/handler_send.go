@@ -7,7 +7,7 @@ package broker
 //
 // Different from Java: a topic or broker without write permission refuses sends (Java leaves that to the route); a property
 // string is kept byte for byte unless something in it must go. Half messages are made by txn.Prepare; one with a delay is refused, timed
-// ones by divertTimer. Left out until later: BatchCQ topics; a send to one is answered with a remark that says so.
+// ones by divertTimer. Batches for topics with queue.type=BatchCQ, and light queues: handler_send_inner.go.
 
 import (
 	"sync"

@@ -20,6 +20,12 @@ func (s *sender) addBatch(w *sendWork, e *topic.Entry, h *protocol.SendMessageV2
 		return refuse(protocol.RespMessageIllegal, "the message is illegal, maybe msg body or properties length not matched: batch is %d bytes, the limit is %d (maxMessageSize)",
 			len(common.Body), w.set.Store.MaxMessageSize)
 	}
+	if e.BatchCQ {
+		return s.addInnerBatch(w, h, it)
+	}
+	if v.InnerMultiDispatch != "" && w.set.Store.EnableLmq {
+		return refuse(protocol.RespMessageIllegal, "a batch cannot enter light queues (INNER_MULTI_DISPATCH)")
+	}
 	w.group = w.group[:0]
 	r := protocol.NewBatchReader(common.Body)
 	var entry protocol.BatchEntry
@@ -28,6 +34,9 @@ func (s *sender) addBatch(w *sendWork, e *topic.Entry, h *protocol.SendMessageV2
 		m := &w.group[len(w.group)-1]
 		m.Flag, m.Body, m.Properties = entry.Flag, entry.Body, bytesOf(entry.Properties)
 		w.view.Parse(entry.Properties)
+		if err := checkMember(&w.view, w.set, r.Count()); err != nil {
+			return err
+		}
 		m.Tags, m.Keys, m.UniqKey = w.view.Tags, w.view.Keys, w.view.UniqKey
 	}
 	if err := r.Err(); err != nil {

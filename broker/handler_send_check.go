@@ -45,6 +45,11 @@ func (s *sender) add(c remoting.Conn, ses *session, w *sendWork, req *protocol.C
 	if req.Code == protocol.ReqSendBatchMessage || h.Batch.Or(false) {
 		return s.addBatch(w, e, h, it)
 	}
+	if v := &w.view; e.BatchCQ || h.SysFlag&protocol.SysFlagInnerBatch != 0 || v.InnerNum != "" || v.InnerMultiDispatch != "" {
+		if err := s.checkInner(w, e); err != nil {
+			return err
+		}
+	}
 	return s.addOne(w, req, h, it)
 }
 
@@ -125,9 +130,6 @@ func (s *sender) topicFor(ses *session, h *protocol.SendMessageV2RequestHeader) 
 	}
 	if !e.Writable() {
 		return nil, refuse(protocol.RespNoPermission, "the topic[%s] sending message is forbidden: its permission is %s", e.Name(), protocol.PermString(int32(e.Config.Perm)))
-	}
-	if e.BatchCQ {
-		return nil, refuse(protocol.RespMessageIllegal, "the topic[%s] has attribute queue.type=BatchCQ, which this broker does not serve", e.Name())
 	}
 	ses.sendTopic = e
 	return e, nil
@@ -271,7 +273,7 @@ const versionOwnRetryLimit = 121
 // missing, cluster, region and trace switch. drop names a property that is replaced by -1.
 func (s *sender) properties(w *sendWork, raw string, it *sendItem, drop string) {
 	v, dst := &w.view, w.props[:0]
-	if v.Skipped == 0 && drop == "" && v.PopCK == "" && v.Cluster == "" && v.MsgRegion == "" && v.TraceSwitch == "" && v.CRC32 == "" {
+	if v.Skipped == 0 && drop == "" && v.PopCK == "" && v.Cluster == "" && v.MsgRegion == "" && v.TraceSwitch == "" && v.CRC32 == "" && v.InnerMultiQueueOffset == "" {
 		dst = append(dst, raw...)
 		if v.MissingTrailingSeparator {
 			dst = append(dst, protocol.PropertySeparator)
@@ -298,7 +300,7 @@ func (s *sender) properties(w *sendWork, raw string, it *sendItem, drop string) 
 func appendKept(dst []byte, raw, drop string) []byte {
 	protocol.EachProperty(raw, func(name, value string) bool {
 		switch name {
-		case protocol.PropertyPopCK, protocol.PropertyCluster, protocol.PropertyMsgRegion, protocol.PropertyTraceSwitch, protocol.PropertyCRC32, drop:
+		case protocol.PropertyPopCK, protocol.PropertyCluster, protocol.PropertyMsgRegion, protocol.PropertyTraceSwitch, protocol.PropertyCRC32, protocol.PropertyInnerMultiQueueOffset, drop:
 		default:
 			dst = protocol.AppendProperty(dst, name, value)
 		}

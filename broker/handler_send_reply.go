@@ -29,6 +29,7 @@ type sendItem struct {
 	id           [uniqIDLen]byte
 	madeID       bool   // id is the UNIQ_KEY
 	batchIDs     string // ids of a batch, joined; aliases the replies' ids
+	inner        bool   // a batch that is one record
 	realTopic    string // of a timed message that can be recalled
 	timerOut     int64  // and its TIMER_OUT_MS
 }
@@ -49,7 +50,7 @@ func (it *sendItem) uniqKey() string {
 func (it *sendItem) place(b *store.Batch, set *settings, ids []byte) []byte {
 	r := b.Result(int(it.first))
 	it.queueOffset, it.phys, it.size = r.QueueOffset, r.PhysicalOffset, int64(r.Size)
-	if it.count <= 1 {
+	if it.count <= 1 || it.inner {
 		return ids
 	}
 	if room := int(it.count) * (len(set.selfHex) + physHexLen + 1); cap(ids)-len(ids) < room {
@@ -223,6 +224,9 @@ func (h *sendHeader) EncodeExt(w *protocol.ExtWriter) {
 		w.Int32("queueId", it.queueID)
 		w.Int64("queueOffset", it.queueOffset)
 		w.OptString("transactionId", it.uniqKey())
+		if it.inner {
+			w.String("batchUniqId", it.uniqKey())
+		}
 		if it.realTopic != "" {
 			w.String("recallHandle", h.recallHandle())
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/seedmq/seedmq/broker/retention"
 	"github.com/seedmq/seedmq/conf/clock"
 	"github.com/seedmq/seedmq/remoting"
+	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store"
 	"github.com/seedmq/seedmq/store/configfile"
 )
@@ -172,7 +173,8 @@ func (b *Broker) openStore() error {
 	ms := func(n int) time.Duration { return clock.Span(n, time.Millisecond) }
 	s, err := store.Open(store.Options{
 		Root: c.StorePathRootDir, CommitLogDir: c.StorePathCommitLog, CommitLogFileSize: int64(c.MappedFileSizeCommitLog),
-		QueueFileUnits: c.MappedFileSizeConsumeQueue / queueUnitSize, MaxMessageSize: c.MaxMessageSize,
+		QueueFileUnits: c.MappedFileSizeConsumeQueue / queueUnitSize, BatchFileUnits: c.MapperFileSizeBatchConsumeQueue / batchUnitSize,
+		BatchTopic: b.isBatchTopic, Light: c.EnableLmq && c.EnableMultiDispatch, MaxMessageSize: c.MaxMessageSize,
 		SyncFlush: c.FlushDiskType == "SYNC_FLUSH", SyncFlushTimeout: ms(c.SyncFlushTimeout), FlushInterval: ms(c.FlushIntervalCommitLog),
 		FileReservedTime: clock.Span(c.FileReservedTime, time.Hour), DeleteWhen: c.DeleteWhen,
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
@@ -186,7 +188,11 @@ func (b *Broker) openStore() error {
 	return nil
 }
 
-const queueUnitSize = 20
+// Sizes of units in consume queue files.
+const (
+	queueUnitSize = 20
+	batchUnitSize = 46
+)
 
 // loadTables reads config/. Damage that took both a table and its backup is logged, and the broker starts without the table.
 func (b *Broker) loadTables() error {
@@ -215,14 +221,14 @@ func (b *Broker) clampOffsets() {
 // adoptTopics makes topics that the store has queues of but the table has not, as after the loss of topics.json.
 func (b *Broker) adoptTopics() error {
 	for _, name := range b.store.Topics() {
-		if b.topics.Get(name) != nil {
+		if b.topics.Get(name) != nil || protocol.IsLMQ(name) {
 			continue
 		}
 		queues := int32(1)
 		for _, id := range b.store.Queues(name) {
 			queues = max(queues, id+1)
 		}
-		if _, err := b.ensureOwn(name, queues); err != nil {
+		if _, err := b.adoptTopic(name, queues); err != nil {
 			return err
 		}
 		b.log.Warnf("topic %s is not in topics.json but has messages: it is made with %d queues", name, queues)

@@ -10,6 +10,16 @@ type Store struct {
 	MappedFileSizeCommitLog int `conf:"mappedFileSizeCommitLog" default:"1073741824"`
 	// MappedFileSizeConsumeQueue: Size of one consume queue file, rounded up to a multiple of 20 (default 300000 entries). Unit: B.
 	MappedFileSizeConsumeQueue int `conf:"mappedFileSizeConsumeQueue" default:"6000000"`
+	// MapperFileSizeBatchConsumeQueue: Size of one batch consume queue file, rounded down to a multiple of 46 (default 300000 entries; the misspelling is the real key). Unit: B.
+	MapperFileSizeBatchConsumeQueue int `conf:"mapperFileSizeBatchConsumeQueue" default:"13800000"`
+	// EnableLmq: Serve light message queues (%LMQ%...). Messages enter them if enableMultiDispatch is true, too.
+	EnableLmq bool `conf:"enableLmq" default:"false" important:"true"`
+	// EnableMultiDispatch: Put a message into the light queues that its property INNER_MULTI_DISPATCH names, if enableLmq is true.
+	EnableMultiDispatch bool `conf:"enableMultiDispatch" default:"false" important:"true"`
+	// EnableLmqQuota: Refuse messages for new light queues once there are maxLmqConsumeQueueNum.
+	EnableLmqQuota bool `conf:"enableLmqQuota" default:"false" live:"true"`
+	// MaxLmqConsumeQueueNum: Most light queues, if enableLmqQuota is true.
+	MaxLmqConsumeQueueNum int `conf:"maxLmqConsumeQueueNum" default:"20000" live:"true"`
 	// FlushIntervalCommitLog: Period of asynchronous commit log flush. Unit: ms.
 	FlushIntervalCommitLog int `conf:"flushIntervalCommitLog" default:"500" important:"true"`
 	// DiskSpaceWarningLevelRatio: Stop writes above this disk use Unit: %.

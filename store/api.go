@@ -117,6 +117,8 @@ type Arrival struct {
 	Size           int32
 	TagsCode       int64
 	StoreTimestamp int64
+	// Batch: the record is one of a batch queue, and TagsCode says nothing of the messages in it.
+	Batch bool
 }
 
 // Boundary chooses between the two ends of a run of equal times in OffsetByTime.

@@ -49,6 +49,10 @@ func readBatchTopics(f fs.FS, name string) (map[string]bool, error) {
 
 // parseBatchTopics says for each topic of a topics.json whether it has queue.type=BatchCQ.
 func parseBatchTopics(b []byte) (map[string]bool, error) {
+	b, err := protocol.NormalizeJSON(b)
+	if err != nil {
+		return nil, fmt.Errorf("config/topics.json: %w", err)
+	}
 	var file struct {
 		Topics map[string]struct {
 			Attributes map[string]any `json:"attributes"`
@@ -248,3 +252,6 @@ func (s *Store) batchFileUnits() (int, error) {
 	}
 	return int(size / consumequeue.BatchUnitSize), err
 }
+
+// HasBatchQueues says whether a topic has batch queues on disk.
+func (s *Store) HasBatchQueues(topic string) bool { return len(s.bq.Queues(topic)) > 0 }

@@ -383,7 +383,7 @@ func (d *dispatcher) tell(entries []dispatchEntry) {
 	for i := range entries {
 		if e := &entries[i]; e.q != nil {
 			a = append(a, Arrival{Topic: e.q.topic, QueueID: e.q.id, QueueOffset: e.queueOffset,
-				PhysicalOffset: e.phys, Size: e.size, TagsCode: e.tagsCode, StoreTimestamp: e.storeTime})
+				PhysicalOffset: e.phys, Size: e.size, TagsCode: e.tagsCode, StoreTimestamp: e.storeTime, Batch: e.q.batch})
 		}
 	}
 	d.round.arrivals = a

@@ -119,3 +119,9 @@ func hasQueue(entries []dispatchEntry, topic string) bool {
 	}
 	return false
 }
+
+// LightQueues is the number of light queues that there are.
+func (s *Store) LightQueues() int64 { return s.queues.lights.Load() }
+
+// HasLightQueue says whether a light queue of that name is there.
+func (s *Store) HasLightQueue(name string) bool { return s.queues.find(name, lightQueueID) != nil }

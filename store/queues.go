@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/seedmq/seedmq/remoting/protocol"
 	"github.com/seedmq/seedmq/store/consumequeue"
 )
 
@@ -39,8 +40,9 @@ type queueKey struct {
 // queueTable finds queues by name. Lookups of existing queues do not allocate.
 type queueTable struct {
 	// batch says whether a topic's queues are batch queues. It is asked when a queue is made.
-	batch func(topic string) bool
-	mu    struct {
+	batch  func(topic string) bool
+	lights atomic.Int64 // light queues
+	mu     struct {
 		sync.RWMutex
 		m map[queueKey]*queue
 	}
@@ -73,6 +75,9 @@ func (t *queueTable) get(topic string, id int32) *queue {
 	}
 	q := &queue{topic: topic, id: id, batch: batch, keyHash: hashMore(hashMore(0, topic), "#"), first: -1, last: -1}
 	t.mu.m[queueKey{topic, id}] = q
+	if protocol.IsLMQ(topic) {
+		t.lights.Add(1)
+	}
 	return q
 }
 
@@ -82,6 +87,9 @@ func (t *queueTable) remove(q *queue) {
 	defer t.mu.Unlock()
 	if t.mu.m[queueKey{q.topic, q.id}] == q {
 		delete(t.mu.m, queueKey{q.topic, q.id})
+		if protocol.IsLMQ(q.topic) {
+			t.lights.Add(-1)
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ type Options struct {
 	Path       string // of subscriptionGroup.json
 	AutoCreate bool   // autoCreateSubscriptionGroup
 	AutoSystem bool   // enableCreateSysGroup: CID_RMQ_SYS_ groups are made even without AutoCreate
+	Light      bool   // enableLmq: every name of a light queue is a group, too
 	// OnChange is called after a change is on disk, without locks held.
 	OnChange func(names []string)
 	Clock    clock.Clock
@@ -102,7 +103,13 @@ func New(o Options) *Table {
 }
 
 // Get returns the group, nil when there is none.
-func (t *Table) Get(name string) *Entry { return t.snap.Load().groups[name] }
+func (t *Table) Get(name string) *Entry {
+	e := t.snap.Load().groups[name]
+	if e == nil && t.o.Light {
+		e = lightEntry(name)
+	}
+	return e
+}
 
 // GetOrCreate returns the group and makes it when that is allowed; else ErrNotFound. The name is copied. The caller has checked it.
 func (t *Table) GetOrCreate(name string) (*Entry, error) {

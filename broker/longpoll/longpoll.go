@@ -169,7 +169,7 @@ func (t *Table) Arrive(batch []store.Arrival) {
 		}
 		for j := len(w.list) - 1; j >= 0; j-- {
 			h := w.list[j]
-			if a.QueueOffset >= h.Offset && (h.Filter == nil || h.Filter.MatchTagsCode(a.TagsCode)) {
+			if a.QueueOffset >= h.Offset && (h.Filter == nil || a.Batch || h.Filter.MatchTagsCode(a.TagsCode)) {
 				t.endLocked(h, Arrived)
 			}
 		}

@@ -45,6 +45,11 @@ func (t *Table) Load() error {
 	if _, err := t.file.Load(&f); err != nil {
 		return err
 	}
+	if t.light != nil {
+		if err := t.loadLight(&f); err != nil {
+			return err
+		}
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.fillLocked(f.OffsetTable, func(s *slot, v int64) { s.offset, s.has = v, true })
@@ -71,6 +76,9 @@ func (t *Table) fillLocked(from map[string]map[int32]int64, set func(*slot, int6
 // Save writes the table when something changed since the last time. The broker calls it every flushConsumerOffsetInterval and
 // at stop.
 func (t *Table) Save() error {
+	if t.light != nil {
+		return t.saveBoth()
+	}
 	if !t.file.Dirty() {
 		return nil
 	}

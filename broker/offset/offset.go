@@ -23,6 +23,8 @@ import (
 type Options struct {
 	FS   fs.FS
 	Path string // of consumerOffset.json
+	// LightPath, if not empty, is of lmqConsumerOffset.json: see light.go.
+	LightPath string
 	// VersionStep: commits per step of the data version (consumerOffsetUpdateVersionStep); 0 is 500.
 	VersionStep int64
 	Clock       clock.Clock
@@ -73,8 +75,9 @@ type queues map[int32]*slot
 
 // Table holds all consumer offsets of a broker.
 type Table struct {
-	o    Options
-	file *configfile.Writer
+	o     Options
+	file  *configfile.Writer
+	light *configfile.Writer // nil without LightPath
 
 	mu      sync.RWMutex
 	groups  map[string]map[string]queues // group → topic → queue
@@ -89,6 +92,9 @@ func New(o Options) *Table {
 	}
 	t := &Table{o: o, groups: map[string]map[string]queues{}}
 	t.file = configfile.NewWriter(o.FS, o.Path, t.fileBody)
+	if o.LightPath != "" {
+		t.light = configfile.NewWriter(o.FS, o.LightPath, t.lightBody)
+	}
 	t.version.Timestamp = clock.Millis(o.Clock)
 	return t
 }

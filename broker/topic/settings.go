@@ -16,6 +16,7 @@ type Settings struct {
 	ReviveQueues            int32 // reviveQueueNum
 	ScheduleQueues          int32 // number of delay levels; 18 is the least
 	TimerTopic              bool  // timerWheelEnable
+	Light                   bool  // enableLmq: every name of a light queue is a topic
 }
 
 const minScheduleQueues = 18

@@ -37,6 +37,8 @@ type Entry struct {
 	System bool
 	// MultiTags says that messages get the MULTI_TAGS flag; BatchCQ that the queues hold whole batches.
 	MultiTags, BatchCQ bool
+	// Light says that it is a light queue: its messages' records are those of other topics.
+	Light bool
 	// Limits are those that the topic's attributes set; none for most.
 	Limits Limits
 
@@ -101,7 +103,13 @@ func New(o Options) *Table {
 }
 
 // Get returns the topic, nil when there is none.
-func (t *Table) Get(name string) *Entry { return (*t.snap.Load())[name] }
+func (t *Table) Get(name string) *Entry {
+	e := (*t.snap.Load())[name]
+	if e == nil && t.o.Settings.Light {
+		e = lightEntry(name)
+	}
+	return e
+}
 
 // Names lists all topics, sorted.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(*t.snap.Load())) }
