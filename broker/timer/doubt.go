@@ -9,8 +9,11 @@ import (
 
 // doubt is which messages may have been delivered after the check point was written and before the process ended: those of its last ticks.
 // They are looked up in the key index, so that neither a stop nor a kill repeats them. What was delivered later than doubtful
-// after the check point, as when the disk hung, may be repeated.
-type doubt struct{ from, to, before int64 }
+// after the check point, as when the disk hung, may be repeated. Without a check point everything is doubted that was due before the start.
+type doubt struct {
+	from, to, before int64
+	all              bool // there was no check point
+}
 
 // doubtful is how long after a written check point deliveries are doubted.
 const doubtful = time.Minute
@@ -18,7 +21,10 @@ const doubtful = time.Minute
 // came says whether the message in the pass's box was forwarded by the process before.
 func (s *Service) came(e *entry) (bool, error) {
 	d, p := &s.doubt, &s.pass.box
-	if s.o.Came == nil || e.slot < d.from || e.slot >= d.to || e.exact > d.before && !e.rolls || p.props.UniqKey == "" || e.loose {
+	if s.o.Came == nil || p.props.UniqKey == "" || e.exact > d.before && !e.rolls {
+		return false, nil
+	}
+	if e.loose && !d.all || !e.loose && (e.slot < d.from || e.slot >= d.to) {
 		return false, nil
 	}
 	topic, rolls := p.props.RealTopic, int64(0)

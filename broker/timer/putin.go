@@ -74,7 +74,7 @@ func (s *Service) enter(st timer.State) error {
 	}
 	s.files.Rewind(read)
 	s.loader.next, s.loader.read = read, read
-	s.doubt = doubt{from: read, to: read + doubtful.Milliseconds(), before: now}
+	s.doubt = doubt{from: read, to: read + doubtful.Milliseconds(), before: now, all: !st.Known}
 	s.flight.queue = s.put.next
 	s.saves.begin(st.Check, st.Known, position{read: read, queue: s.put.next})
 	s.tell()
