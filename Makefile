@@ -4,6 +4,7 @@ GO       ?= go
 OUT      ?= out
 FUZZTIME ?= 20s
 CRASH_ROUNDS  ?= 100
+SERVICE_ROUNDS ?= 20
 CRASH_SECONDS ?= 60
 MODEL_SECONDS ?= 60
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
@@ -52,7 +53,7 @@ test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is m
 test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted), random runs against a model
 	SEEDMQ_CRASH_SECONDS=$(CRASH_SECONDS) $(GO) test -count=1 -v -run TestLives ./store/storetest
 	SEEDMQ_MODEL_SECONDS=$(MODEL_SECONDS) $(GO) test -count=1 -v -run TestModel ./broker/modeltest
-	CRASH_ROUNDS=$(CRASH_ROUNDS) $(GO) test -count=1 -tags crash -timeout 15m ./tools/crash
+	CRASH_ROUNDS=$(CRASH_ROUNDS) SERVICE_ROUNDS=$(SERVICE_ROUNDS) $(GO) test -count=1 -tags crash -timeout 15m ./tools/crash
 
 clean:
 	rm -rf $(OUT)

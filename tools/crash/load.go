@@ -3,6 +3,9 @@
 //
 // Load is what a careful user would do: every message is unique, and what the broker acknowledged is remembered with
 // the place that the broker named. Check reads all queues back and compares.
+//
+// TestKill... of a service (transactions, delays and recalls, retries, filters, order, request-reply, resets) use that service through Peer
+// while the broker is killed, and look afterwards that it came to its end: see service and killService.
 package crash
 
 import (
