@@ -88,6 +88,46 @@ func TestPurge(t *testing.T) {
 	}
 }
 
+// TestPurgeWithMembers: a member that pulls from what is purged is sent behind it, as by a reset; one that has pulled all is not disturbed, though
+// it has not committed yet.
+func TestPurgeWithMembers(t *testing.T) {
+	b := brokertest.Start(t)
+	fillTopic(t, brokertest.Dial(t, b.Addr()), "T", 3)
+	member := func(group string, pulls int32) (*brokertest.Client, *protocol.PullMessageRequestHeader) {
+		c := brokertest.Dial(t, b.Addr())
+		c.Heartbeat(group, protocol.SubscriptionData{Topic: "T", SubString: "*", ExpressionType: "TAG"})
+		h := pullHeader("T", 0, 0)
+		h.ConsumerGroup, h.MaxMsgNums = group, pulls
+		if got := pull(t, c, h); got.next != int64(pulls) {
+			t.Fatalf("%+v", got)
+		}
+		commit(c, group, "T", 0, 1)
+		h.QueueOffset = int64(pulls)
+		return c, h
+	}
+	slow, slowPull := member("slow", 1)
+	quick, quickPull := member("quick", 3)
+	purge(t, slow, &protocol.PurgeTopicRequestHeader{Topic: "T"})
+	for _, group := range []string{"slow", "quick"} {
+		if at := offsetOf(t, query(slow, group, "T", 0)); at != 3 {
+			t.Errorf("group %s stands at %d", group, at)
+		}
+	}
+	brokertest.Until(t, "the slow member to be sent on", func() error {
+		if got := slow.Call(protocol.ReqPullMessage, slowPull, nil); got.Code != protocol.RespPullOffsetMoved || got.Remark != "OFFSET_RESET" {
+			return fmt.Errorf("%d %s", got.Code, got.Remark)
+		}
+		return nil
+	})
+	if got := pull(t, quick, quickPull); got.code != protocol.RespPullNotFound || got.next != 3 {
+		t.Errorf("the quick member: %+v", got)
+	}
+	commit(quick, "quick", "T", 0, 3)
+	if at := offsetOf(t, query(quick, "quick", "T", 0)); at != 3 {
+		t.Errorf("the quick group stands at %d", at)
+	}
+}
+
 // TestPurgeBefore leaves what was stored at or after a time.
 func TestPurgeBefore(t *testing.T) {
 	c := startAdmin(t)

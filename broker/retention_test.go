@@ -33,6 +33,7 @@ func TestLimitAttributes(t *testing.T) {
 		t.Errorf("%v", got.Attributes)
 	}
 	refused(t, limitedTopic(c, "T", "-retention.bytes,+retention.ms=7"), protocol.RespSuccess)
+	refused(t, limitedTopic(c, "%DLQ%g", "+retention.messages=7"), protocol.RespSuccess)
 	for _, x := range []struct{ name, attributes, says string }{
 		{"T", "+retention.ms=soon", "value of retention.ms is not in range(1, "},
 		{"T", "+retention.bytes=-1", "value of retention.bytes is not in range(1, "},

@@ -104,9 +104,8 @@ func (k *Keeper) Pass(ctx context.Context) error {
 		return failed
 	}
 	hidden, err := k.o.Store.Raise(mins)
-	if errors.Is(err, store.ErrNotFound) { // a topic was deleted meanwhile
-		k.topics = map[string]*kept{}
-		return failed
+	if errors.Is(err, store.ErrNotFound) {
+		return failed // a queue was deleted meanwhile; the others come with the next pass
 	}
 	for _, n := range hidden {
 		k.hidden.Add(n)
