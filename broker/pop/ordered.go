@@ -57,8 +57,12 @@ func (t *Turn) changeOrdered(r *Receipt, invisible, now int64) (Changed, error) 
 		q.mu.Unlock()
 		return Changed{}, nil
 	}
+	if q.order == nil {
+		q.mu.Unlock()
+		return Changed{}, ErrOffset
+	}
 	visible := now + invisible
-	if o := q.order; o != nil && o.PopTime == r.Handle.PopTime && o.has(r.Offset) {
+	if o := q.order; o.PopTime == r.Handle.PopTime && o.has(r.Offset) {
 		if o.NextVisible == nil {
 			o.NextVisible = map[int64]int64{}
 		}

@@ -60,6 +60,7 @@ type queue struct {
 	reading   bool // somebody takes from it
 	contended bool // and somebody else wanted to
 	known     bool // next counts
+	seen      bool // the group has a committed offset
 	active    bool // in Service.active
 	epoch     uint64
 	next      int64 // to be taken, when known
@@ -118,6 +119,9 @@ func (q *queue) advanceLocked() (next int64, moved bool) {
 	if n > 0 {
 		q.list = slices.Delete(q.list, 0, n)
 	}
+	if moved && len(q.list) == 0 && q.known {
+		next = q.next // what was skipped, and what a journal has forgotten because it is over, lies before
+	}
 	return next, moved
 }
 
@@ -141,7 +145,7 @@ func (q *queue) ackLocked(p *point, i int) (changed bool) {
 // forgetLocked drops everything, as when the topic is deleted or an operator resets the offset. What is stored stays known when keepStored.
 func (q *queue) forgetLocked(keepStored bool) {
 	q.epoch++
-	q.known, q.order = false, nil
+	q.known, q.seen, q.order = false, false, nil
 	for _, p := range q.list {
 		p.listed = false
 		if !keepStored && !p.gone {

@@ -66,7 +66,9 @@ func (r *reviver) load(journalled map[int32]int64) {
 		done = max(done, off)
 	}
 	_, end, _ := r.s.o.Source.QueueRange(r.s.o.ReviveTopic, r.id)
-	done = min(done, end-1)
+	if done = min(done, end-1); done >= 0 {
+		r.s.o.Offsets.Commit(r.key(), done, offset.Origin{})
+	}
 	r.done.Store(done)
 	r.next = done + 1
 }

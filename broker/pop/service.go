@@ -30,6 +30,8 @@ const (
 	// recordsAtOnce bounds one append of the scan and of the reviver.
 	recordsAtOnce = 1000
 	logEvery      = 10 * time.Second
+	// startSlackMs: handles whose pop time is so short after a start may be of the time before.
+	startSlackMs = 1000
 	// ackIntervalMs is by how much a check point's record comes before its acks: Java's ackTimeInterval.
 	ackIntervalMs = 1000
 )
@@ -102,7 +104,6 @@ type Service struct {
 	group    *run.Group
 	kick     chan struct{}
 	revivers []*reviver
-	revived  map[int32]int64 // what the journal said, until Start
 
 	mu     sync.Mutex
 	active []*queue // with check points
@@ -131,12 +132,14 @@ func (s *Service) Load() error {
 	} else if err != nil {
 		return err
 	}
-	s.fromHere = clock.Millis(s.o.Clock)
+	s.fromHere = clock.Millis(s.o.Clock) + startSlackMs
 	if r.found {
 		s.fromHere = r.since
 		s.adopt(r)
 	}
-	s.revived = r.revived
+	for _, v := range s.revivers {
+		v.load(r.revived)
+	}
 	if err := s.o.FS.MkdirAll(s.o.Dir); err != nil {
 		return err
 	}
@@ -162,7 +165,10 @@ func (s *Service) adopt(r *replayed) {
 		sh.m[q.key] = q
 		sh.mu.Unlock()
 		reached, moved := q.advanceLocked()
-		if len(q.list) == 0 && q.known {
+		if len(q.list) > 0 {
+			q.due = 1 // the next scan sees which are due
+			reached, moved = q.list[0].StartOffset, true
+		} else if q.known {
 			reached, moved = q.next, true
 		}
 		if off, ok := r.offsets[q]; ok {
@@ -203,9 +209,6 @@ func (s *Service) clamp(q *queue, end int64) {
 
 // Start begins to store, revive and clean up.
 func (s *Service) Start() error {
-	for _, r := range s.revivers {
-		r.load(s.revived)
-	}
 	return errors.Join(
 		s.group.Go("pop-scan", func(ctx context.Context) { s.every(ctx, scanEvery, s.kick, func() { s.Scan() }) }),
 		s.group.Go("pop-revive", func(ctx context.Context) { s.every(ctx, reviveEvery, nil, s.Revive) }))

@@ -141,19 +141,21 @@ func (s *Service) endReading(q *queue) {
 // startLocked is the offset to take from.
 func (s *Service) startLocked(t *Turn, q *queue, r *Take) int64 {
 	committed, ok := s.o.Offsets.Query(q.offsetKey())
-	if !ok && (q.known || q.order != nil) { // the topic or the group was deleted meanwhile
+	if !ok && q.seen { // the topic or the group was deleted meanwhile
 		s.countDropped(q)
 		q.forgetLocked(false)
 		t.j.forget(q)
 		s.orders.Mark()
 	}
 	if r.Ordered && ok {
+		q.seen = true
 		return committed
 	}
 	if !ok {
 		committed = s.initial(q, r)
 		s.o.Offsets.Commit(q.offsetKey(), committed, offset.Origin{})
 	}
+	q.seen = true
 	if !q.known || committed > q.next {
 		q.next, q.known = committed, true
 		t.j.next(q, committed)
@@ -201,8 +203,12 @@ func (t *Turn) jumpLocked(q *queue, off int64) {
 	t.s.o.Log.Infof("pop: group %s topic %s queue %d goes on at offset %d, for what it stood at is not there", q.key.group, q.key.topic, q.key.id, off)
 	q.next, q.known = off, true
 	t.j.next(q, off)
-	if len(q.list) == 0 {
+	committed, _ := t.s.o.Offsets.Query(q.offsetKey())
+	switch {
+	case len(q.list) == 0:
 		t.s.o.Offsets.Commit(q.offsetKey(), off, offset.Origin{Explicit: true, Addr: "pop"})
+	case committed > off: // what is open lies before
+		t.s.o.Offsets.Commit(q.offsetKey(), min(off, q.list[0].StartOffset), offset.Origin{Explicit: true, Addr: "pop"})
 	}
 }
 

@@ -211,7 +211,7 @@ func (r *Receipt) ack(broker string) *Ack {
 }
 
 // knowsAll says whether every check point of that pop time was made under this journal.
-func (s *Service) knowsAll(h *Handle) bool { return h.PopTime >= s.fromHere }
+func (s *Service) knowsAll(h *Handle) bool { return h.PopTime > s.fromHere }
 
 // find looks up the check point of r, and its queue, which it leaves locked unless it is nil. Without an error and without a check point,
 // it is over or another broker's.
