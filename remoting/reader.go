@@ -25,8 +25,9 @@ type burst struct {
 	cmds []*protocol.Command // all that were ever used here, for their buffers
 	reqs []*protocol.Command // the requests of this burst
 	used int
-	head []byte // a whole frame that was waited for and is first in the next burst
-	need int    // length of the frame of which only a part is there; 0 if there is none
+	last *protocol.Command // of this burst; nil when nothing was decoded yet
+	head []byte            // a whole frame that was waited for and is first in the next burst
+	need int               // length of the frame of which only a part is there; 0 if there is none
 }
 
 var bursts = sync.Pool{New: func() any { return &burst{} }}
@@ -43,7 +44,7 @@ func (b *burst) next() *protocol.Command {
 }
 
 func (b *burst) reset() {
-	b.reqs, b.used, b.need = b.reqs[:0], 0, 0
+	b.reqs, b.used, b.need, b.last = b.reqs[:0], 0, 0, nil
 }
 
 func (b *burst) put() {
@@ -128,9 +129,10 @@ func (c *conn) cut(in input, b *burst) error {
 		}
 		size += len(frame)
 		cmd := b.next()
-		if err := protocol.DecodeFrame(frame[4:], cmd); err != nil {
+		if err := protocol.DecodeFrameAfter(frame[4:], cmd, b.last); err != nil {
 			return err
 		}
+		b.last = cmd
 		c.pre = prefaceDone
 		if cmd.IsResponse() {
 			if !c.pending.deliver(cmd) {

@@ -136,6 +136,28 @@ func BenchmarkDecodeSend(b *testing.B) {
 	}
 }
 
+// BenchmarkDecodeNextSend is of a send that differs from the one before as those of a client do.
+func BenchmarkDecodeNextSend(b *testing.B) {
+	first := sendFrame(b, 1024)
+	second := bytes.Clone(first)
+	at := bytes.Index(second, []byte(`"opaque":`)) + len(`"opaque":`)
+	second[at] ^= 1
+	var before, c Command
+	var h SendMessageV2RequestHeader
+	if err := DecodeFrame(first[4:], &before); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := DecodeFrameAfter(second[4:], &c, &before); err != nil {
+			b.Fatal(err)
+		}
+		if err := h.DecodeExt(c.Ext); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkDecodeSendBinary(b *testing.B) {
 	var c Command
 	var h SendMessageV2RequestHeader

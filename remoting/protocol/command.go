@@ -82,7 +82,8 @@ type Command struct {
 	Header HeaderEncoder
 	Body   []byte
 
-	scratch []byte // unescaped strings of the last decode
+	scratch []byte   // unescaped strings of the last decode
+	form    jsonForm // of the last decode
 }
 
 // IsResponse reports whether the frame answers a request.

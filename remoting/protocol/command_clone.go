@@ -17,7 +17,7 @@ func (c *Command) Clone() *Command {
 		ext [inlineExt]ExtField
 	}{Command: *c}
 	n := &box.Command
-	n.scratch = nil
+	n.scratch, n.form = nil, jsonForm{}
 	if len(c.Ext) > inlineExt {
 		n.Ext = make(ExtFields, len(c.Ext))
 	} else if c.Ext != nil {

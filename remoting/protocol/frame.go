@@ -60,7 +60,11 @@ func FrameLength(first []byte, max int) (int, error) {
 //
 // c aliases frame. An empty body is nil. The error is a *FrameError, and c is then undefined. Ext fields are not
 // limited to known ones, and fields that are null are left out.
-func DecodeFrame(frame []byte, c *Command) error {
+func DecodeFrame(frame []byte, c *Command) error { return DecodeFrameAfter(frame, c, nil) }
+
+// DecodeFrameAfter is DecodeFrame for one of many frames of one peer: what its header has in common with that of before,
+// which is nil or was decoded from the frame before, is not parsed again. c aliases what before aliases, too.
+func DecodeFrameAfter(frame []byte, c, before *Command) error {
 	if len(frame) < headerLengthBytes {
 		return &FrameError{Reason: "no room for the header length", Got: int64(len(frame)), Limit: headerLengthBytes}
 	}
@@ -76,6 +80,9 @@ func DecodeFrame(frame []byte, c *Command) error {
 	}
 	switch c.Serialize = SerializeType(word >> 24); c.Serialize {
 	case SerializeJSON:
+		if before != nil && c.decodeLike(header, before) {
+			return nil
+		}
 		return decodeJSONHeader(header, c)
 	case SerializeRocketMQ:
 		return decodeBinaryHeader(header, c)
@@ -92,7 +99,7 @@ func (c *Command) reset() {
 	if cap(scratch) > maxKeptScratch {
 		scratch = nil
 	}
-	*c = Command{Ext: c.Ext[:0], scratch: scratch}
+	*c = Command{Ext: c.Ext[:0], scratch: scratch, form: jsonForm{spans: c.form.spans[:0]}}
 }
 
 var extWriters = sync.Pool{New: func() any { return new(ExtWriter) }}

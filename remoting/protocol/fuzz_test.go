@@ -2,8 +2,10 @@ package protocol
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"testing"
 	"unicode/utf8"
 )
@@ -361,5 +363,54 @@ func FuzzDataVersionAndNames(f *testing.F) {
 		}
 		ParseDataVersion(data)
 		TagsCode(name)
+	})
+}
+
+// FuzzJSONHeaderAfter: a header is read the same whether another one was read before or not.
+func FuzzJSONHeaderAfter(f *testing.F) {
+	var headers [][]byte
+	seedFrames(f, func(c *Command, _ []byte) {
+		c.Serialize, c.Body = SerializeJSON, nil
+		headers = append(headers, AppendFrame(nil, c)[8:])
+	})
+	for i := range headers {
+		f.Add(headers[i], headers[(i+1)%len(headers)], headers[i])
+	}
+	send := func(opaque, text string) []byte {
+		return []byte(`{"code":310,"extFields":{"a":"g","e":"` + text + `","i":"A\u0001` + text + `\u0002"},"flag":0,"opaque":` + opaque + `,"version":513}`)
+	}
+	for _, opaque := range []string{"1", "12", "123456789", "1234567890", "-1", "01", `"7"`, "null", "1.5", ""} {
+		for _, text := range []string{"", "x", "xy", "yx", `\n`, `x\u4e2d\ud83d\ude00`, `x"`, `\`} {
+			f.Add(send("1", "x"), send(opaque, text), send("12", text))
+		}
+	}
+	f.Add([]byte(`{"extFields":{"a":"1"},"opaque":1,"extFields":{"b":"2"}}`), []byte(`{"extFields":{"a":"1"},"opaque":1,"extFields":{"b":"3"}}`), []byte{})
+	f.Add([]byte(`{"opaque":1,"opaque":2,"extFields":{"a":null,"b":"2"}}`), []byte(`{"opaque":1,"opaque":3,"extFields":{"a":null,"b":"2"}}`), []byte{})
+	f.Fuzz(func(t *testing.T, first, second, third []byte) {
+		var before *Command
+		for _, h := range [][]byte{first, second, third, second} {
+			frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(h))&MaxHeaderLength), h...)
+			frame = append(frame, "body"...)
+			got, want := &Command{}, &Command{}
+			err, wantErr := DecodeFrameAfter(frame, got, before), DecodeFrame(frame, want)
+			if (err == nil) != (wantErr == nil) {
+				t.Fatalf("%q: %v, want %v", h, err, wantErr)
+			}
+			before = got
+			if err != nil {
+				before = nil
+				continue
+			}
+			got, want = got.Clone(), want.Clone()
+			if len(got.Ext) == 0 {
+				got.Ext = nil
+			}
+			if len(want.Ext) == 0 {
+				want.Ext = nil
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q:\n%+v, want\n%+v", h, got, want)
+			}
+		}
 	})
 }

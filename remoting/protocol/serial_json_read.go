@@ -10,9 +10,11 @@ import (
 // null left out, numbers and bools among extFields kept as their text. Strings are aliases of h, except those with
 // escapes, which are unescaped into c.scratch.
 func decodeJSONHeader(h []byte, c *Command) error {
+	c.form.begin(h)
 	r := jsonReader{b: h, s: aliasBytes(h), scratch: c.scratch}
 	err := r.header(c)
 	c.scratch = r.scratch
+	c.form.end(c, err)
 	return err
 }
 
@@ -126,7 +128,9 @@ func (r *jsonReader) member(key string, c *Command) (err error) {
 	case "flag":
 		c.Flag, err = r.int32()
 	case "opaque":
+		from := r.i
 		c.Opaque, err = r.int32()
+		c.form.opaque(from, r.i)
 	case "version":
 		c.Version, err = r.int32()
 	case "language":
@@ -282,6 +286,7 @@ func (r *jsonReader) compactFields(c *Command) (done bool, err error) {
 			return false, err
 		}
 		c.Ext = append(c.Ext, ExtField{Key: s[i+1 : keyEnd], Value: value})
+		c.form.value(from, r.i-1)
 		if i = r.i; i+1 < len(b) && b[i] == ',' && b[i+1] == '"' {
 			i++
 			r.i = i
