@@ -73,6 +73,7 @@ type Broker struct {
 	shared *topicQueues
 	// followers are members that are made to follow a reset.
 	followers followers
+	questions questions
 	locks     *queueLocks
 	held      *longpoll.Table
 	cold      *coldReads

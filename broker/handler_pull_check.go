@@ -134,6 +134,7 @@ func (p *puller) ownFilter(c remoting.Conn, g *group.Entry, topic string, h *pro
 	case sub == nil:
 		return nil, refuse(protocol.RespSubscriptionNotExist, "the consumer's subscription not exist%s", faq)
 	case sub.Data.SubVersion < h.SubVersion:
+		p.b.askSubscriptions(c, g.Name())
 		return nil, refuse(protocol.RespSubscriptionNotLatest, "the consumer's subscription not latest")
 	case sub.Err != nil:
 		return nil, noFilterData(sub.Err)
