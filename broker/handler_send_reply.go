@@ -214,6 +214,10 @@ type sendHeader struct {
 // EncodeExt writes the fields. Region and trace switch are always there: Java's client needs at least one field.
 func (h *sendHeader) EncodeExt(w *protocol.ExtWriter) {
 	it := h.it
+	if it.count == 1 && !it.inner && it.realTopic == "" && !w.Binary() {
+		h.encodePlain(w)
+		return
+	}
 	if it.count > 0 {
 		if it.batchIDs != "" {
 			w.String("msgId", it.batchIDs)
@@ -233,4 +237,20 @@ func (h *sendHeader) EncodeExt(w *protocol.ExtWriter) {
 	}
 	w.String("MSG_REGION", h.set.RegionID)
 	w.Bool("TRACE_ON", h.set.TraceOn)
+}
+
+// encodePlain writes the reply to a plain message in the JSON encoding, as EncodeExt would, from parts that are ready.
+func (h *sendHeader) encodePlain(w *protocol.ExtWriter) {
+	it := h.it
+	w.Raw(h.set.replyHead)
+	w.RawHex(uint64(it.phys))
+	w.Raw(`","queueId":"`)
+	w.RawInt64(int64(it.queueID))
+	w.Raw(`","queueOffset":"`)
+	w.RawInt64(it.queueOffset)
+	if id := it.uniqKey(); id != "" {
+		w.Raw(`","transactionId":"`)
+		w.RawText(id)
+	}
+	w.Raw(h.set.replyTail)
 }

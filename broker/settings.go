@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"encoding/json"
 	"net/netip"
 	"strconv"
 
@@ -16,6 +17,8 @@ type settings struct {
 	self       netip.AddrPort // brokerIP1:listenPort, the address in message ids
 	selfHex    []byte         // the same as the first digits of a message id
 	sendSuffix []byte         // properties that the broker adds to every message
+	replyHead  string         // JSON of a reply to a send, up to the log position in the message id
+	replyTail  string         // and from the quote before MSG_REGION on
 }
 
 // settings returns the configuration of now.
@@ -35,6 +38,9 @@ func (b *Broker) change(edit func(s *settings)) {
 func (s *settings) derive() {
 	s.selfHex = protocol.AppendOffsetMsgID(nil, s.self, 0)
 	s.selfHex = s.selfHex[:len(s.selfHex)-physHexLen]
+	s.replyHead = `"msgId":"` + string(s.selfHex)
+	region, _ := json.Marshal(s.RegionID)
+	s.replyTail = `","MSG_REGION":` + string(region) + `,"TRACE_ON":"` + strconv.FormatBool(s.TraceOn) + `"`
 	s.sendSuffix = protocol.AppendProperty(nil, protocol.PropertyMsgRegion, s.RegionID)
 	s.sendSuffix = protocol.AppendProperty(s.sendSuffix, protocol.PropertyTraceSwitch, strconv.FormatBool(s.TraceOn))
 	s.sendSuffix = protocol.AppendProperty(s.sendSuffix, protocol.PropertyCluster, s.BrokerClusterName)
@@ -45,9 +51,5 @@ const physHexLen = 16
 
 // appendMsgID is protocol.AppendOffsetMsgID for a message stored here.
 func (s *settings) appendMsgID(dst []byte, phys int64) []byte {
-	dst = append(dst, s.selfHex...)
-	at := len(dst)
-	dst = append(dst, "0000000000000000"...)
-	putHex(dst[at:], uint64(phys), physHexLen)
-	return dst
+	return protocol.AppendHex(append(dst, s.selfHex...), uint64(phys))
 }

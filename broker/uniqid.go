@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
+	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
 // uniqIDLen is the length of a made UNIQ_KEY in hex digits.
@@ -46,19 +48,9 @@ func (u *uniqIDs) next(dst *[uniqIDLen]byte, now time.Time) {
 		m = &month{first.UnixMilli(), first.AddDate(0, 1, 0).UnixMilli()}
 		u.month.Store(m)
 	}
-	copy(dst[:], u.prefix[:])
 	v := uint64(uint32(ms-m.begin))<<16 | uint64(uint16(u.counter.Add(1)))
-	putHex(dst[20:], v, 12)
-}
-
-const upperHex = "0123456789ABCDEF"
-
-// putHex writes the lowest n hex digits of v.
-func putHex(dst []byte, v uint64, n int) {
-	for i := n - 1; i >= 0; i-- {
-		dst[i] = upperHex[v&15]
-		v >>= 4
-	}
+	protocol.AppendHex(dst[:16], v) // of which the first four digits are zeros
+	copy(dst[:], u.prefix[:])
 }
 
 func upper(b []byte) {

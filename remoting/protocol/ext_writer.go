@@ -44,7 +44,7 @@ func (w *ExtWriter) Int64(key string, value int64) {
 		return
 	}
 	w.jsonKey(key)
-	w.buf = strconv.AppendInt(w.buf, value, 10)
+	w.buf = appendInt(w.buf, value)
 	w.buf = append(w.buf, '"')
 }
 
@@ -80,6 +80,25 @@ func (w *ExtWriter) OptBool(key string, o Opt[bool]) {
 		w.Bool(key, o.V)
 	}
 }
+
+// Binary says that fields are written in the binary encoding. In the other one, a header may write parts that it has ready
+// as JSON text with Raw and its like, instead of field by field.
+func (w *ExtWriter) Binary() bool { return w.binary }
+
+// Raw appends JSON text as it is. All that is written raw must add up to members, with commas between them and before none.
+func (w *ExtWriter) Raw(text string) {
+	w.n++
+	w.buf = append(w.buf, text...)
+}
+
+// RawInt64 appends the digits of a number to what was written raw.
+func (w *ExtWriter) RawInt64(n int64) { w.buf = appendInt(w.buf, n) }
+
+// RawText appends text, escaped, to what was written raw.
+func (w *ExtWriter) RawText(s string) { w.buf = appendJSONText(w.buf, s) }
+
+// RawHex appends 16 upper-case hexadecimal digits to what was written raw.
+func (w *ExtWriter) RawHex(v uint64) { w.buf = AppendHex(w.buf, v) }
 
 // jsonKey writes separator, key, colon and the opening quote of the value.
 func (w *ExtWriter) jsonKey(key string) {

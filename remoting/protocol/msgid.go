@@ -23,6 +23,24 @@ func (e *IDError) Error() string {
 
 const upperHex = "0123456789ABCDEF"
 
+// hexPairs are the digits of all bytes.
+var hexPairs = func() (t [256][2]byte) {
+	for i := range t {
+		t[i] = [2]byte{upperHex[i>>4], upperHex[i&15]}
+	}
+	return t
+}()
+
+// AppendHex appends v as 16 upper-case hexadecimal digits.
+func AppendHex(dst []byte, v uint64) []byte {
+	var b [16]byte
+	for i := 0; i < len(b); i += 2 {
+		p := hexPairs[byte(v>>(56-4*i))]
+		b[i], b[i+1] = p[0], p[1]
+	}
+	return append(dst, b[:]...)
+}
+
 // OffsetMsgID is the id that a broker gives to a stored message: address, port and CommitLog position in
 // upper-case hex, 32 digits for IPv4 and 56 for IPv6.
 func OffsetMsgID(host netip.AddrPort, phys int64) string {
@@ -35,7 +53,7 @@ func AppendOffsetMsgID(dst []byte, host netip.AddrPort, phys int64) []byte {
 	b := appendHost(raw[:0], host)
 	b = binary.BigEndian.AppendUint64(b, uint64(phys))
 	for _, c := range b {
-		dst = append(dst, upperHex[c>>4], upperHex[c&15])
+		dst = append(dst, hexPairs[c][:]...)
 	}
 	return dst
 }

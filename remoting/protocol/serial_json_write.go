@@ -8,7 +8,7 @@ import (
 // jsonHeader appends the JSON header of c, keys in alphabetical order as Java writes them. null fields are left out.
 func (w *ExtWriter) jsonHeader(c *Command) {
 	w.buf = append(w.buf, `{"code":`...)
-	w.buf = strconv.AppendInt(w.buf, int64(c.Code), 10)
+	w.buf = appendInt(w.buf, int64(c.Code))
 	if c.Header != nil || len(c.Ext) > 0 {
 		w.buf = append(w.buf, `,"extFields":{`...)
 		if c.Header != nil {
@@ -17,20 +17,32 @@ func (w *ExtWriter) jsonHeader(c *Command) {
 		w.fields(c.Ext)
 		w.buf = append(w.buf, '}')
 	}
-	w.buf = append(w.buf, `,"flag":`...)
-	w.buf = strconv.AppendInt(w.buf, int64(c.Flag), 10)
-	w.buf = append(w.buf, `,"language":"`...)
-	w.buf = append(w.buf, c.Language.String()...)
-	w.buf = append(w.buf, `","opaque":`...)
-	w.buf = strconv.AppendInt(w.buf, int64(c.Opaque), 10)
+	if c.Flag == FlagResponse && c.Language == LanguageGo {
+		w.buf = append(w.buf, `,"flag":1,"language":"GO","opaque":`...)
+	} else {
+		w.buf = append(w.buf, `,"flag":`...)
+		w.buf = appendInt(w.buf, int64(c.Flag))
+		w.buf = append(w.buf, `,"language":"`...)
+		w.buf = append(w.buf, c.Language.String()...)
+		w.buf = append(w.buf, `","opaque":`...)
+	}
+	w.buf = appendInt(w.buf, int64(c.Opaque))
 	if c.Remark != "" {
 		w.buf = append(w.buf, `,"remark":"`...)
 		w.buf = appendJSONText(w.buf, c.Remark)
 		w.buf = append(w.buf, '"')
 	}
 	w.buf = append(w.buf, `,"serializeTypeCurrentRPC":"JSON","version":`...)
-	w.buf = strconv.AppendInt(w.buf, int64(c.Version), 10)
+	w.buf = appendInt(w.buf, int64(c.Version))
 	w.buf = append(w.buf, '}')
+}
+
+// appendInt appends a decimal number. Many have one digit.
+func appendInt(dst []byte, n int64) []byte {
+	if uint64(n) < 10 {
+		return append(dst, byte('0'+n))
+	}
+	return strconv.AppendInt(dst, n, 10)
 }
 
 // jsonPlain marks the bytes that stand for themselves inside a JSON string. Bytes of UTF-8 sequences are written raw, as Java does.
