@@ -33,10 +33,11 @@ const (
 	TimerLogFile
 	TimerCheckFile
 	TextFile
+	BatchQueueFile
 )
 
 var kindNames = [...]string{"unknown", "commit log", "consume queue", "index", "checkpoint", "table", "timer wheel", "timer log",
-	"timer checkpoint", "text"}
+	"timer checkpoint", "text", "batch consume queue"}
 
 // String is the kind in words.
 func (k Kind) String() string {
@@ -82,6 +83,8 @@ func KindOf(path string) Kind {
 			return IndexFile
 		case up == "timerlog":
 			return TimerLogFile
+		case len(name) == 20 && isDigits(up) && filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(path)))) == "batchconsumequeue":
+			return BatchQueueFile
 		case len(name) == 20 && isDigits(up):
 			return ConsumeQueueFile
 		case len(name) == 20:
@@ -135,6 +138,8 @@ func File(w io.Writer, f fs.FS, path string, o Options) error {
 		err = commitLog(p, in)
 	case ConsumeQueueFile:
 		err = consumeQueue(p, in)
+	case BatchQueueFile:
+		err = batchQueue(p, in)
 	case IndexFile:
 		err = indexFile(p, in)
 	case TimerLogFile:

@@ -153,19 +153,20 @@ func TestTimerWheel(t *testing.T) {
 
 func TestKindOf(t *testing.T) {
 	for path, want := range map[string]Kind{
-		"/s/commitlog/00000000000000000000":           CommitLogFile,
-		"/s/consumequeue/T/0/00000000000006000000":    ConsumeQueueFile,
-		"/s/index/20261130142808197":                  IndexFile,
-		"/s/timerlog/00000000000000000000":            TimerLogFile,
-		"/s/timerwheel":                               TimerWheelFile,
-		"/s/config/timercheck":                        TimerCheckFile,
-		"/s/config/topics.json.bak":                   TableFile,
-		"/s/config/timermetrics.bak":                  TableFile,
-		"/s/checkpoint":                               CheckpointFile,
-		"/s/abort":                                    TextFile,
-		"/other/log/00000000001073741824":             CommitLogFile,
-		"/s/rocksdbstore/000004.log":                  Unknown,
-		"/s/bad/consumequeue/T/0/0000000000000600000": Unknown,
+		"/s/commitlog/00000000000000000000":             CommitLogFile,
+		"/s/consumequeue/T/0/00000000000006000000":      ConsumeQueueFile,
+		"/s/batchconsumequeue/T/0/00000000000000000460": BatchQueueFile,
+		"/s/index/20261130142808197":                    IndexFile,
+		"/s/timerlog/00000000000000000000":              TimerLogFile,
+		"/s/timerwheel":                                 TimerWheelFile,
+		"/s/config/timercheck":                          TimerCheckFile,
+		"/s/config/topics.json.bak":                     TableFile,
+		"/s/config/timermetrics.bak":                    TableFile,
+		"/s/checkpoint":                                 CheckpointFile,
+		"/s/abort":                                      TextFile,
+		"/other/log/00000000001073741824":               CommitLogFile,
+		"/s/rocksdbstore/000004.log":                    Unknown,
+		"/s/bad/consumequeue/T/0/0000000000000600000":   Unknown,
 	} {
 		if got := KindOf(path); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
@@ -182,7 +183,8 @@ func TestKindOf(t *testing.T) {
 // FuzzFile: no content of any kind of file makes it panic or fail.
 func FuzzFile(f *testing.F) {
 	paths := []string{"/commitlog/00000000000000000000", "/consumequeue/T/0/00000000000000000000", "/index/20261130142808197",
-		"/timerlog/00000000000000000000", "/timerwheel", "/config/timercheck", "/config/topics.json", "/checkpoint", "/abort"}
+		"/timerlog/00000000000000000000", "/timerwheel", "/config/timercheck", "/config/topics.json", "/checkpoint", "/abort",
+		"/batchconsumequeue/T/0/00000000000000000000"}
 	dir := fixture.Unpack(f, fixture.Clean, "commitlog/00000000000000000000", "consumequeue/GoldenNormal/0/", "config/", "checkpoint")
 	for i, name := range []string{"commitlog/00000000000000000000", "consumequeue/GoldenNormal/0/00000000000000000000"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
@@ -191,6 +193,11 @@ func FuzzFile(f *testing.F) {
 		}
 		f.Add(b[:min(len(b), 3000)], uint8(i))
 	}
+	batches, err := os.ReadFile(filepath.Join(fixture.Unpack(f, fixture.Queues, "batchconsumequeue/"), "batchconsumequeue/Batches/0/00000000000000000000"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(batches, uint8(len(paths)-1))
 	f.Add(make([]byte, 40+4*4+20*6), uint8(2))
 	f.Add([]byte("{1:2}"), uint8(6))
 	o := Options{Index: index.Shape{Slots: 4, Entries: 6}, Location: time.UTC, Bodies: true}

@@ -55,6 +55,9 @@ func (c *checker) run() error {
 		return err
 	}
 	queues, idx := newQueuesCheck(c.o, c.l, d, topics), newIndexCheck(c.o, c.l)
+	if queues.batches, err = newBatchesCheck(c.o, c.l, d, queues.part, c.batchTopics(topics)); err != nil {
+		return err
+	}
 	defer idx.close()
 	start := int64(0)
 	if len(c.l.LogFiles) > 0 {
@@ -64,17 +67,22 @@ func (c *checker) run() error {
 	if err != nil {
 		return err
 	}
+	inBatches, err := queues.batches.look(start)
+	if err != nil {
+		return err
+	}
+	known = max(known, inBatches)
 	r := newLogReader(c.o, c.l)
 	defer r.close()
 	var want derived
 	log, err := r.walk(c.l, known, c.o.Progress, func(v *protocol.MessageView) error {
 		d.derive(v, &want)
-		return errors.Join(queues.record(v, &want), idx.record(v.PhysicalOffset, start, &want))
+		return errors.Join(queues.record(v, &want), queues.batches.record(v, &want), idx.record(v.PhysicalOffset, start, &want))
 	})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(queues.finish(r, c.l, &log), idx.finish(c.l, &log)); err != nil {
+	if err := errors.Join(queues.finish(r, c.l, &log), queues.batches.finish(&log), idx.finish(c.l, &log)); err != nil {
 		return err
 	}
 	check, err := c.checkpoint(&log)

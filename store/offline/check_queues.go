@@ -163,9 +163,9 @@ func (c *queueCheck) unit(n int64) (consumequeue.Unit, error) {
 	return consumequeue.Unit{}, nil
 }
 
-// compare looks for the unit of a record.
-func (c *queueCheck) compare(d *deriver, v *protocol.MessageView, want *derived) error {
-	u, err := c.unit(v.QueueOffset)
+// compare looks for the unit of a record, whose offset in the queue is known.
+func (c *queueCheck) compare(d *deriver, v *protocol.MessageView, want *derived, offset int64) error {
+	u, err := c.unit(offset)
 	switch {
 	case err != nil:
 		return err
@@ -173,7 +173,7 @@ func (c *queueCheck) compare(d *deriver, v *protocol.MessageView, want *derived)
 		c.matched++
 	case u == consumequeue.Unit{} || u.Blank():
 		if c.missing == 0 {
-			c.firstMissing = v.QueueOffset
+			c.firstMissing = offset
 		}
 		c.missing++
 	case u.Valid() && u.PhysicalOffset >= c.limit:
@@ -197,6 +197,7 @@ type queuesCheck struct {
 	topics  map[string]bool // of topics.json; nil: not known
 	gone    map[string]int64
 	lacking map[string]*queueCheck // queues that the log speaks of and that are not there
+	batches *batchesCheck
 	units   int64
 }
 
@@ -228,24 +229,38 @@ func (c *queuesCheck) look(logStart int64) (known int64, err error) {
 }
 
 func (c *queuesCheck) record(v *protocol.MessageView, want *derived) error {
-	if !want.queued {
+	for _, l := range want.lights {
+		if q := c.queues[l.queue][0]; q != nil {
+			if err := q.compare(c.derive, v, want, l.offset); err != nil {
+				return err
+			}
+			continue
+		}
+		c.lack(strings.Clone(l.queue), 0, l.offset)
+	}
+	if !want.queued || c.batches.has(v.Topic, want) {
 		return nil
 	}
 	q := c.queues[v.Topic][v.QueueID]
 	if q != nil {
-		return q.compare(c.derive, v, want)
+		return q.compare(c.derive, v, want, v.QueueOffset)
 	}
 	topic := strings.Clone(v.Topic)
 	if c.queues[topic] == nil && c.topics != nil && !c.topics[topic] && !protocol.IsSystemTopic(topic) {
 		c.gone[topic]++
 		return nil
 	}
-	name := topic + "/" + strconv.Itoa(int(v.QueueID))
+	c.lack(topic, v.QueueID, v.QueueOffset)
+	return nil
+}
+
+// lack notes a message whose queue is not there.
+func (c *queuesCheck) lack(topic string, id int32, offset int64) {
+	name := topic + "/" + strconv.Itoa(int(id))
 	if c.lacking[name] == nil {
-		c.lacking[name] = &queueCheck{QueueFiles: QueueFiles{Topic: topic, ID: v.QueueID}, firstMissing: v.QueueOffset}
+		c.lacking[name] = &queueCheck{QueueFiles: QueueFiles{Topic: topic, ID: id}, firstMissing: offset}
 	}
 	c.lacking[name].missing++
-	return nil
 }
 
 // finish sums up, once the log was walked.
@@ -327,7 +342,7 @@ func (c *queuesCheck) explain(r *logReader, q *queueCheck, log *logResult) error
 		switch {
 		case err == nil:
 			c.derive.derive(&v, &want)
-			same := v.Topic == q.Topic && v.QueueID == q.ID && v.QueueOffset == n
+			same := want.at(&v, q.Topic, q.ID, n)
 			if isFiller(&v) || same && (want.scrapped || c.derive.fits(&want, u)) {
 				continue
 			}

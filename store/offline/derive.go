@@ -23,6 +23,8 @@ type derived struct {
 	keys     []int32 // hashes, in the index's order
 	tagged   bool    // the last of keys is the tag's, which Java keeps since 5.5.0 only
 	scrapped bool    // belongs to a topic that was deleted since
+	lights   []place // in light queues
+	inner    inner   // what a record of a batch queue says of itself
 }
 
 // deriver makes them. dropped says up to where records belong to deleted topics, as our file deletedTopics has it.
@@ -51,7 +53,8 @@ func newDeriver(o Options) (*deriver, error) {
 }
 
 func (d *deriver) derive(v *protocol.MessageView, out *derived) {
-	*out = derived{keys: out.keys[:0]}
+	*out = derived{keys: out.keys[:0], lights: out.lights[:0]}
+	d.deriveLights(v, out)
 	if v.PhysicalOffset < d.dropped[v.Topic] {
 		out.scrapped = true
 		return
@@ -70,6 +73,10 @@ func (d *deriver) derive(v *protocol.MessageView, out *derived) {
 			uniq = value
 		case protocol.PropertyDelay:
 			delay = value
+		case protocol.PropertyInnerNum:
+			out.inner.num = value
+		case protocol.PropertyInnerBase:
+			out.inner.base = value
 		}
 		return true
 	})

@@ -33,6 +33,7 @@ type Options struct {
 	// Sizes that replace those found from the files, which damage may have made impossible to find.
 	LogFileSize    int64       // bytes
 	QueueFileUnits int         // units of 20 bytes
+	BatchFileUnits int         // units of 46 bytes
 	IndexShape     index.Shape // slots and entries
 	// DelayLevels is messageDelayLevel, where it is not the default: the queues of delayed messages keep the times of
 	// delivery. Default: what the queues say, else Java's 18 levels.
@@ -66,6 +67,7 @@ const (
 	abortName = "abort"
 	checkName = "checkpoint"
 	queueDir  = "consumequeue"
+	batchDir  = "batchconsumequeue"
 	indexDir  = "index"
 	tornDir   = "torn"
 	badDir    = "bad"

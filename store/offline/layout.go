@@ -28,6 +28,8 @@ type Layout struct {
 	LogFileSize    int64     // bytes
 	Queues         []QueueFiles
 	QueueFileUnits int
+	BatchQueues    []QueueFiles
+	BatchFileUnits int
 	IndexFiles     []fs.Info // in order
 	IndexShape     index.Shape
 	// Crashed: the last stop was not clean.
@@ -57,7 +59,7 @@ func Look(o Options) (*Layout, error) {
 		return nil, err
 	}
 	l := &Layout{}
-	for _, find := range []func(Options) error{l.findLog, l.findQueues, l.findIndex} {
+	for _, find := range []func(Options) error{l.findLog, l.findQueues, l.findBatches, l.findIndex} {
 		if err := find(o); err != nil {
 			return nil, err
 		}
@@ -170,27 +172,35 @@ func gcd(a, b int64) int64 {
 }
 
 func (l *Layout) findQueues(o Options) error {
-	topics, err := list(o.FS, o.path(queueDir))
-	if err != nil {
-		return err
-	}
+	count, err := l.findIn(o, queueDir, &l.Queues)
+	l.QueueFileUnits = cmp.Or(o.QueueFileUnits, fileUnits(count, consumequeue.UnitSize, consumequeue.DefaultFileUnits))
+	return err
+}
+
+func (l *Layout) findBatches(o Options) error {
+	count, err := l.findIn(o, batchDir, &l.BatchQueues)
+	l.BatchFileUnits = cmp.Or(o.BatchFileUnits, fileUnits(count, consumequeue.BatchUnitSize, consumequeue.DefaultBatchFileUnits))
+	return err
+}
+
+// findIn lists the queues of a folder, and counts their files by size.
+func (l *Layout) findIn(o Options, name string, out *[]QueueFiles) (map[int64]int, error) {
+	topics, err := list(o.FS, o.path(name))
 	count := map[int64]int{}
 	for _, t := range topics {
-		dir := filepath.Join(o.path(queueDir), t.Name)
+		dir := filepath.Join(o.path(name), t.Name)
 		if !t.Dir {
 			l.Foreign = append(l.Foreign, dir)
 			continue
 		}
-		if err := l.findTopic(o, t.Name, count); err != nil {
-			return err
+		if err := l.findTopic(o, dir, t.Name, count, out); err != nil {
+			return nil, err
 		}
 	}
-	l.QueueFileUnits = cmp.Or(o.QueueFileUnits, queueFileUnits(count))
-	return nil
+	return count, err
 }
 
-func (l *Layout) findTopic(o Options, topic string, count map[int64]int) error {
-	dir := filepath.Join(o.path(queueDir), topic)
+func (l *Layout) findTopic(o Options, dir, topic string, count map[int64]int, out *[]QueueFiles) error {
 	ids, err := list(o.FS, dir)
 	if err != nil {
 		return err
@@ -214,26 +224,26 @@ func (l *Layout) findTopic(o Options, topic string, count map[int64]int) error {
 			q.Files = append(q.Files, f)
 			count[f.Size]++
 		}
-		l.Queues = append(l.Queues, q)
+		*out = append(*out, q)
 	}
-	slices.SortFunc(l.Queues, func(a, b QueueFiles) int {
+	slices.SortFunc(*out, func(a, b QueueFiles) int {
 		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.ID, b.ID))
 	})
 	return nil
 }
 
-// queueFileUnits is the size that most files have, in units; of equals the greatest.
-func queueFileUnits(count map[int64]int) int {
+// fileUnits is the size that most files have, in units; of equals the greatest.
+func fileUnits(count map[int64]int, unit int64, standard int) int {
 	best := int64(0)
 	for size, n := range count {
-		if size > 0 && size%consumequeue.UnitSize == 0 && (n > count[best] || n == count[best] && size > best) {
+		if size > 0 && size%unit == 0 && (n > count[best] || n == count[best] && size > best) {
 			best = size
 		}
 	}
 	if best == 0 {
-		return consumequeue.DefaultFileUnits
+		return standard
 	}
-	return int(best / consumequeue.UnitSize)
+	return int(best / unit)
 }
 
 func (l *Layout) findIndex(o Options) error {

@@ -22,7 +22,7 @@ import (
 
 // unpack returns a store that Java wrote.
 func unpack(t testing.TB, name string) string {
-	return fixture.Unpack(t, name, "commitlog/", "consumequeue/", "index/", "config/", "checkpoint", "abort", "lock")
+	return fixture.Unpack(t, name, "commitlog/", "consumequeue/", "batchconsumequeue/", "index/", "config/", "checkpoint", "abort", "lock")
 }
 
 // digest is every file of a store with its content.

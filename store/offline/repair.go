@@ -49,7 +49,7 @@ func Rebuild(o Options, w What) (*Result, error) {
 	for _, part := range []struct {
 		dir string
 		do  bool
-	}{{queueDir, w.Queues}, {indexDir, w.Index}} {
+	}{{queueDir, w.Queues}, {batchDir, w.Queues}, {indexDir, w.Index}} {
 		if part.do {
 			if err := res.moveAside(o, part.dir); err != nil {
 				return nil, err
@@ -164,7 +164,7 @@ func freeName(f fs.FS, name string) string {
 // recover opens the store as a broker does at its start, and closes it.
 func (r *Result) recover(o Options, l *Layout, delays []time.Duration, index bool) error {
 	s, err := store.Open(store.Options{Root: o.Root, CommitLogDir: o.CommitLogDir, CommitLogFileSize: l.LogFileSize,
-		QueueFileUnits: l.QueueFileUnits, IndexEnabled: index, IndexSlots: int(l.IndexShape.Slots), IndexEntries: int(l.IndexShape.Entries),
+		QueueFileUnits: l.QueueFileUnits, BatchFileUnits: l.BatchFileUnits, IndexEnabled: index, IndexSlots: int(l.IndexShape.Slots), IndexEntries: int(l.IndexShape.Entries),
 		DelayLevels: delays, CheckCRCOnRecover: true, NoPrepare: true, FS: o.FS, Clock: o.Clock, Log: o.Log,
 		// Nothing is deleted meanwhile.
 		FileReservedTime: 100 * 365 * 24 * time.Hour, DiskMaxUsedRatio: 2, DiskForcibleRatio: 2, DiskWarningRatio: 2})
