@@ -131,26 +131,35 @@ func (b *Broker) purgeReply(name string, queues []int32, mins []store.QueueMin, 
 // moveBehindPurge moves the groups that stand before a queue's new beginning there: what they had not read is no lag any more. Members that
 // still pull from before it are made to follow; for those that are only late with their commits nothing changes.
 func (b *Broker) moveBehindPurge(name string, mins []store.QueueMin, who string) {
-	for _, group := range b.offsets.Groups(name) {
-		_, online := b.clients.Consumers(group)
-		stands := b.offsets.Queues(group, name)
-		var behind []offset.Key
-		for _, m := range mins {
-			first, _, _ := b.store.QueueRange(name, m.QueueID)
-			k := offset.Key{Group: group, Topic: name, QueueID: m.QueueID}
-			if at, known := stands[m.QueueID]; !known || at >= first {
-				continue
-			}
-			if pulls, known := b.offsets.QueryPulled(k); online && known && pulls < first {
-				b.offsets.Reset(k, first, who)
-				behind = append(behind, k)
-				continue
-			}
-			// Should the group have moved on meanwhile, this is late, and ignored.
-			b.offsets.Commit(k, first, offset.Origin{Addr: who})
-		}
-		if len(behind) > 0 {
+	groups := append(b.clients.Groups(name), b.offsets.Groups(name)...)
+	slices.Sort(groups)
+	for _, group := range slices.Compact(groups) {
+		if behind := b.moveGroup(group, name, mins, who); len(behind) > 0 {
 			b.followReset(group, name, behind)
 		}
 	}
+}
+
+// moveGroup moves one group, and returns the queues that its members pull from before their beginning.
+func (b *Broker) moveGroup(group, name string, mins []store.QueueMin, who string) (behind []offset.Key) {
+	members, online := b.clients.Consumers(group)
+	if members.MessageModel == protocol.ModelBroadcasting {
+		return nil // they keep their own offsets
+	}
+	for _, m := range mins {
+		first, _, _ := b.store.QueueRange(name, m.QueueID)
+		k := offset.Key{Group: group, Topic: name, QueueID: m.QueueID}
+		at, committed := b.offsets.Query(k)
+		pulls, known := b.offsets.QueryPulled(k)
+		switch {
+		case committed && at >= first:
+		case online && known && pulls < first:
+			b.offsets.Reset(k, first, who)
+			behind = append(behind, k)
+		case committed:
+			// Should the group have moved on meanwhile, this is late, and ignored.
+			b.offsets.Commit(k, first, offset.Origin{Addr: who})
+		}
+	}
+	return behind
 }

@@ -101,24 +101,32 @@ func TestPurgeWithMembers(t *testing.T) {
 		if got := pull(t, c, h); got.next != int64(pulls) {
 			t.Fatalf("%+v", got)
 		}
-		commit(c, group, "T", 0, 1)
+		if group != "new" {
+			commit(c, group, "T", 0, 1)
+		}
 		h.QueueOffset = int64(pulls)
 		return c, h
 	}
 	slow, slowPull := member("slow", 1)
+	young, youngPull := member("new", 1)
 	quick, quickPull := member("quick", 3)
 	purge(t, slow, &protocol.PurgeTopicRequestHeader{Topic: "T"})
-	for _, group := range []string{"slow", "quick"} {
+	for _, group := range []string{"slow", "new", "quick"} {
 		if at := offsetOf(t, query(slow, group, "T", 0)); at != 3 {
 			t.Errorf("group %s stands at %d", group, at)
 		}
 	}
-	brokertest.Until(t, "the slow member to be sent on", func() error {
-		if got := slow.Call(protocol.ReqPullMessage, slowPull, nil); got.Code != protocol.RespPullOffsetMoved || got.Remark != "OFFSET_RESET" {
-			return fmt.Errorf("%d %s", got.Code, got.Remark)
-		}
-		return nil
-	})
+	for _, m := range []struct {
+		c *brokertest.Client
+		h *protocol.PullMessageRequestHeader
+	}{{slow, slowPull}, {young, youngPull}} {
+		brokertest.Until(t, m.h.ConsumerGroup+" to be sent on", func() error {
+			if got := m.c.Call(protocol.ReqPullMessage, m.h, nil); got.Code != protocol.RespPullOffsetMoved || got.Remark != "OFFSET_RESET" {
+				return fmt.Errorf("%d %s", got.Code, got.Remark)
+			}
+			return nil
+		})
+	}
 	if got := pull(t, quick, quickPull); got.code != protocol.RespPullNotFound || got.next != 3 {
 		t.Errorf("the quick member: %+v", got)
 	}
