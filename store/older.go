@@ -2,6 +2,9 @@ package store
 
 import "errors"
 
+// StoreTimeOf is the store time in ms of a record as a Filter is shown it.
+func StoreTimeOf(rec []byte) int64 { return recordStoreTime(rec) }
+
 // SkipOlder is the first offset from offset on whose message was stored at or after ms, the queue's end if there is none. Outside of
 // the queue it is offset itself, as Get has the answer to that. With hot it never waits for the disk: cold says that it would have to.
 //
