@@ -133,7 +133,8 @@ func (c *Client) rollBack(ctx context.Context, addr string, q protocol.MessageQu
 	return r, err
 }
 
-// CloneOffsets gives group to all offsets that group from has, on the brokers of topic.
+// CloneOffsets gives group to all offsets that group from has, on the brokers of topic. If group to has members there, they are made to
+// follow, as by ResetQueueOffset.
 func (c *Client) CloneOffsets(ctx context.Context, from, to, topic string) error {
 	s, err := c.ConsumeStats(ctx, from, "")
 	if err != nil {
@@ -143,12 +144,21 @@ func (c *Client) CloneOffsets(ctx context.Context, from, to, topic string) error
 	if err != nil {
 		return err
 	}
+	online := map[string]bool{}
 	for _, q := range s.OffsetTable.SortedQueues() {
 		addr, err := MasterOf(route, q.BrokerName)
 		if err != nil {
 			return err
 		}
-		if err := c.CommitOffset(ctx, addr, q.Topic, to, q.QueueID, s.OffsetTable[q].ConsumerOffset); err != nil {
+		if _, known := online[addr]; !known {
+			_, err := c.ConsumerConnection(ctx, to, addr)
+			online[addr] = err == nil
+		}
+		move := c.CommitOffset
+		if online[addr] {
+			move = c.ResetQueueOffset
+		}
+		if err := move(ctx, addr, q.Topic, to, q.QueueID, s.OffsetTable[q].ConsumerOffset); err != nil {
 			return err
 		}
 	}

@@ -203,8 +203,20 @@ func (c *cluster) groups() {
 	c.expect(`(?m)^Orders +cg1 +0 +`, "statsAll", "-t", "Orders")
 	c.expect(`(?m)^Orders +cg1 +test-broker +1 +1 +1 +0 +\d{4}-`, "brokerConsumeStats", "-b", c.broker)
 	c.expect(`trackType=CONSUMED, exceptionDesc=null\]`, "queryMsgById", "-t", "Orders", "-i", c.offsetID)
+	c.expect(`(?m)^Orders +test-broker +1 +0 +1 +1 +0 +1 +0\n(.*\n)*Total: 1 messages would be consumed again, 0 skipped\. Nothing is changed\.\n$`, "resetOffsetByTime", "-g", "cg1", "-t", "Orders", "-s", "0", "--preview")
+	c.expect(`Total: 0 messages would be consumed again, 0 skipped`, "skipAccumulatedMessage", "-g", "cg1", "-t", "Orders", "--preview")
+	c.expect(`^#Topic .*\nOrders +test-broker +1 +0 +1 +1 +0 +1 +0\nTotal: 1 `, "resetOffsetByTime", "-g", "cg1", "-t", "Orders", "-s", "now", "-b", c.broker, "-q", "1", "-o", "0", "--preview")
+	c.expect(`^\[\{"topic":"Orders","broker":"test-broker","queueId":1,"oldest":0,"end":1,"committed":1,"target":0,"again":1,"skipped":0\}\]\n$`,
+		"resetOffsetByTime", "-g", "cg1", "-t", "Orders", "-s", "0", "-b", c.broker, "-q", "1", "--preview", "--output", "json")
+	c.expect(`CODE: 26  DESC: `, "resetOffsetByTime", "-g", "typo", "-t", "Orders", "-s", "0", "--preview")
+	c.expect(`CODE: 26  DESC: Group typo does not exist`, "resetOffsetByTime", "-g", "typo", "-t", "Orders", "-s", "0")
+	c.expect(`CODE: 26  DESC: `, "cloneGroupOffset", "-s", "cg1", "-d", "cg2", "-t", "Orders", "--preview")
+	c.expect(`^set consume mode to .* success\.\ntopic\[Orders\] group\[cg1\] consume mode\[POP\] popShareQueueNum\[2\]$`, "setConsumeMode", "-c", "TestCluster", "-t", "Orders", "-g", "cg1", "-m", "POP", "-q", "2")
+	c.expect(`^set consume mode to .* success\.\ntopic\[Orders\] group\[cg1\] consume mode\[PULL\] popShareQueueNum\[0\]$`, "setConsumeMode", "-b", c.broker, "-t", "Orders", "-g", "cg1", "-m", "PULL")
+	c.expect(`CODE: 26  DESC: subscription group does not exist`, "setConsumeMode", "-b", c.broker, "-t", "Orders", "-g", "typo", "-m", "PULL")
 	c.expect(`CODE: 26  DESC: `, "cloneGroupOffset", "-s", "cg1", "-d", "cg2", "-t", "Orders")
 	c.expect(`^create subscription group to `, "updateSubGroup", "-b", c.broker, "-g", "cg2")
+	c.expect(`(?m)^Orders +test-broker +1 +0 +1 +- +1 +0 +1\n(.*\n)*Total: 0 messages would be consumed again, 1 skipped`, "cloneGroupOffset", "-s", "cg1", "-d", "cg2", "-t", "Orders", "--preview")
 	c.expect(`^clone group offset success\. srcGroup\[cg1\], destGroup=\[cg2\], topic\[Orders\]$`, "cloneGroupOffset", "-s", "cg1", "-d", "cg2", "-t", "Orders")
 }
 

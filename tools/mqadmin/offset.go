@@ -13,17 +13,17 @@ func offsetCommands() []*command {
 	force := option{short: "f", long: "force", arg: true, help: "false: only backwards; default true"}
 	cluster := optCluster("cluster", "cluster name or light queue parent topic")
 	return []*command{
-		{name: "resetOffsetByTime", class: "ResetOffsetByTimeCommand", short: "Move a group's offsets to a point in time", run: resetOffsetByTime,
+		{name: "resetOffsetByTime", class: "ResetOffsetByTimeCommand", short: "Move a group's offsets to a point in time", json: true, run: resetOffsetByTime,
 			options: []option{group, optTopic("topic name"),
 				{short: "s", long: "timestamp", arg: true, required: true, help: "now, milliseconds, or yyyy-MM-dd#HH:mm:ss:SSS"}, force, cluster,
 				{short: "b", long: "broker", arg: true, help: "broker address, with -q"}, {short: "q", long: "queue", arg: true, help: "queue id, with -b"},
-				{short: "o", long: "offset", arg: true, help: "the offset itself, with -b and -q"}}},
-		{name: "skipAccumulatedMessage", class: "SkipAccumulationSubCommand", short: "Move a group's offsets to the end", run: skipAccumulated,
-			options: []option{group, optTopic("topic name"), force, cluster}},
-		{name: "cloneGroupOffset", class: "CloneGroupOffsetCommand", short: "Give a group the offsets of another", run: cloneGroupOffset,
+				{short: "o", long: "offset", arg: true, help: "the offset itself, with -b and -q"}, optPreview}},
+		{name: "skipAccumulatedMessage", class: "SkipAccumulationSubCommand", short: "Move a group's offsets to the end", json: true, run: skipAccumulated,
+			options: []option{group, optTopic("topic name"), force, cluster, optPreview}},
+		{name: "cloneGroupOffset", class: "CloneGroupOffsetCommand", short: "Give a group the offsets of another", json: true, run: cloneGroupOffset,
 			options: []option{{short: "s", long: "srcGroup", arg: true, required: true, help: "group to copy from"},
 				{short: "d", long: "destGroup", arg: true, required: true, help: "group to copy to"}, optTopic("topic whose route gives the brokers"),
-				{short: "o", long: "offline", arg: true, help: "ignored"}}},
+				{short: "o", long: "offline", arg: true, help: "ignored"}, optPreview}},
 	}
 }
 
@@ -35,6 +35,9 @@ func resetOffsetByTime(ctx context.Context, c *call) error {
 		if at, err = parseTime(text, c.env.Location); err != nil {
 			return err
 		}
+	}
+	if c.has("preview") {
+		return previewReset(ctx, c, at)
 	}
 	if c.has("b") && c.has("q") {
 		return resetQueue(ctx, c, text, at)
@@ -49,10 +52,11 @@ func resetOffsetByTime(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.printf("start reset consumer offset by specified, group[%s], topic[%s], force[%t], timestamp(string)[%s], timestamp(long)[%d]\n",
-		group, topic, force, text, at)
-	printOffsets(c, offsets)
-	return nil
+	if !c.asJSON {
+		c.printf("start reset consumer offset by specified, group[%s], topic[%s], force[%t], timestamp(string)[%s], timestamp(long)[%d]\n",
+			group, topic, force, text, at)
+	}
+	return printOffsets(c, offsets)
 }
 
 func resetQueue(ctx context.Context, c *call, text string, at int64) error {
@@ -80,6 +84,9 @@ func resetQueue(ctx context.Context, c *call, text string, at int64) error {
 }
 
 func skipAccumulated(ctx context.Context, c *call) error {
+	if c.has("preview") {
+		return previewReset(ctx, c, admin.LatestTime)
+	}
 	group, topic, force := c.str("g"), c.str("t"), c.isTrue("f", true)
 	offsets, err := c.admin.ResetOffsets(ctx, topic, group, admin.LatestTime, force)
 	if admin.IsCode(err, protocol.RespConsumerNotOnline) {
@@ -88,8 +95,7 @@ func skipAccumulated(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	printOffsets(c, offsets)
-	return nil
+	return printOffsets(c, offsets)
 }
 
 // resetOffline is for brokers that cannot reset a group without clients: the tool computes and commits the offsets itself.
@@ -104,17 +110,42 @@ func resetOffline(ctx context.Context, c *call, topic, group string, at int64, f
 	return err
 }
 
-func printOffsets(c *call, offsets protocol.MessageQueueMap[int64]) {
+// offsetRow is where one queue was moved to.
+type offsetRow struct {
+	Broker  string `json:"broker"`
+	QueueID int32  `json:"queueId"`
+	Offset  int64  `json:"offset"`
+}
+
+func printOffsets(c *call, offsets protocol.MessageQueueMap[int64]) error {
+	if c.asJSON {
+		rows := make([]offsetRow, 0, len(offsets))
+		for _, q := range offsets.SortedQueues() {
+			rows = append(rows, offsetRow{q.BrokerName, q.QueueID, offsets[q]})
+		}
+		return c.printJSON(rows)
+	}
 	c.printf("%-40s  %-40s  %-40s\n", "#brokerName", "#queueId", "#offset")
 	for _, q := range offsets.SortedQueues() {
 		c.printf("%-40s  %-40d  %-40d\n", cut(q.BrokerName, 32), q.QueueID, offsets[q])
 	}
+	return nil
 }
 
 func cloneGroupOffset(ctx context.Context, c *call) error {
 	from, to, topic := c.str("s"), c.str("d"), c.str("t")
+	if c.has("preview") {
+		moves, err := c.admin.PreviewClone(ctx, from, to, topic)
+		if err != nil {
+			return err
+		}
+		return c.printMoves(moves)
+	}
 	if err := c.admin.CloneOffsets(ctx, from, to, topic); err != nil {
 		return err
+	}
+	if c.asJSON {
+		return c.printJSON(map[string]string{"srcGroup": from, "destGroup": to, "topic": topic})
 	}
 	c.printf("clone group offset success. srcGroup[%s], destGroup=[%s], topic[%s]", from, to, topic)
 	return nil

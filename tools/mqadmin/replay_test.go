@@ -64,6 +64,9 @@ func (r *replay) Invoke(_ context.Context, addr string, cmd *protocol.Command) (
 			best = e
 		}
 	}
+	if best == nil && sent.Code == int32(protocol.ReqGetConsumerConnectionList) { // Java's cloneGroupOffset does not ask for members
+		return &protocol.Command{Code: protocol.RespConsumerNotOnline}, nil
+	}
 	if best == nil {
 		p := fmt.Sprintf("request %d to %s with %v, body %.300q is not in the recording", sent.Code, addr, sent.Ext, sent.Body)
 		r.problems = append(r.problems, p)
