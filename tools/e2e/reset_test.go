@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/rocketmq-client-go/v2/primitive"
+	"github.com/apache/rocketmq-client-go/v2/producer"
+
+	"github.com/seedmq/seedmq/tools/harness"
+)
+
+// followLimit is well below the 10 s that clients wait by themselves. We promise 2 s, and 6 s for ordered consumers of the Go client, on a machine that is not busy.
+const followLimit = 7 * time.Second
+
+func TestGoResetIsFollowed(t *testing.T) {
+	t.Run("concurrent", func(t *testing.T) { resetIsFollowed(t, "go", "push") })
+	t.Run("orderly", func(t *testing.T) { resetIsFollowed(t, "go", "orderly") })
+}
+
+// sendTo sends n messages to each of the queues of a topic.
+func sendTo(t *testing.T, s *harness.Server, topic string, queues, n int, body string) {
+	t.Helper()
+	p := newProducer(t, s, "Sender"+body, producer.WithQueueSelector(producer.NewManualQueueSelector()))
+	for i := range n {
+		for q := range queues {
+			m := primitive.NewMessage(topic, []byte(fmt.Sprintf("%s %d", body, i)))
+			m.Queue = &primitive.MessageQueue{Topic: topic, BrokerName: brokerName, QueueId: q}
+			mustSend(t, p, m)
+		}
+	}
+	p.Shutdown()
+}
+
+// brokerName is that of harness.Broker.
+const brokerName = "broker-a"
+
+// since is what a peer took after a moment and did not refuse.
+func since(p *peer, begin time.Time) (out []took) {
+	for _, m := range p.taken() {
+		if m.at >= begin.UnixMicro() && !m.refused {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// seenAgain waits until the peer has taken the message at offset off of each queue after begin, and says how long that took.
+func seenAgain(t *testing.T, p *peer, begin time.Time, off int64, queues ...int) time.Duration {
+	t.Helper()
+	last := int64(0)
+	harness.Eventually(t, 30*time.Second, func() string {
+		at := map[int]int64{}
+		for _, m := range since(p, begin) {
+			if m.offset == off && at[m.queue] == 0 {
+				at[m.queue] = m.at
+			}
+		}
+		for _, q := range queues {
+			if at[q] == 0 {
+				return fmt.Sprintf("queue %d is not consumed from %d", q, off)
+			}
+			last = max(last, at[q])
+		}
+		return ""
+	})
+	return time.UnixMicro(last).Sub(begin)
+}
+
+func progressIs(t *testing.T, s *harness.Server, group string, lag int) {
+	t.Helper()
+	harness.Eventually(t, 30*time.Second, func() string {
+		out, _ := harness.Admin(t, s, "consumerProgress", "-g", group)
+		if strings.Contains(out, fmt.Sprintf("Consume Diff Total: %d\n", lag)) {
+			return ""
+		}
+		return out
+	})
+}
+
+// resetIsFollowed moves a group of one live member back, forward, and to an offset of one queue, and then a group that is stopped.
+func resetIsFollowed(t *testing.T, client, mode string) {
+	ns := harness.Namesrv(t)
+	s := harness.Broker(t, t.TempDir(), ns.Namesrv, "")
+	harness.CreateTopic(t, s, "Replay", 3)
+	sendTo(t, s, "Replay", 3, 50, "old")
+	const group = "ReplayGroup"
+	args := []string{"ns=" + s.Namesrv, "group=" + group, "topic=Replay", "mode=" + mode}
+	p := startPeer(t, client, "a", args...)
+	p.ready(t)
+	progressIs(t, s, group, 0)
+
+	follow := func(what string, d time.Duration) {
+		t.Helper()
+		t.Logf("%s, %s: %s: followed after %d ms", client, mode, what, d.Milliseconds())
+		if d > followLimit {
+			t.Errorf("%s: followed after %v", what, d)
+		}
+	}
+	begin := time.Now()
+	harness.MustAdmin(t, s, "start reset", "resetOffsetByTime", "-g", group, "-t", "Replay", "-s", "0")
+	follow("back to the beginning", seenAgain(t, p, begin, 0, 0, 1, 2))
+	follow("all of it", seenAgain(t, p, begin, 49, 0, 1, 2))
+	progressIs(t, s, group, 0)
+
+	begin = time.Now()
+	harness.MustAdmin(t, s, "reset consumer offset to 20", "resetOffsetByTime", "-g", group, "-t", "Replay", "-s", "0", "-b", s.Broker, "-q", "1", "-o", "20")
+	follow("one queue to an offset", seenAgain(t, p, begin, 20, 1))
+	seenAgain(t, p, begin, 49, 1)
+	for _, m := range since(p, begin) {
+		if m.queue != 1 || m.offset < 20 {
+			t.Fatalf("queue %d, offset %d was consumed again", m.queue, m.offset)
+		}
+	}
+	p.Stop(t, 30*time.Second)
+
+	// A slow member and more than it can do: all of that is skipped.
+	p = startPeer(t, client, "b", append(args, "work=100")...)
+	p.ready(t)
+	sendTo(t, s, "Replay", 3, 400, "skipped")
+	begin = time.Now()
+	harness.MustAdmin(t, s, "#brokerName", "skipAccumulatedMessage", "-g", group, "-t", "Replay")
+	sendTo(t, s, "Replay", 3, 1, "after")
+	follow("to the end", seenAgain(t, p, begin, 450, 0, 1, 2))
+	if n := len(since(p, begin)); n > 300 {
+		t.Errorf("%d of 1200 messages were consumed after they had been skipped", n)
+	}
+	progressIs(t, s, group, 0)
+	p.Stop(t, 30*time.Second)
+
+	// Nobody there.
+	harness.MustAdmin(t, s, "start reset", "resetOffsetByTime", "-g", group, "-t", "Replay", "-s", "0")
+	progressIs(t, s, group, 3*451)
+	begin = time.Now()
+	p = startPeer(t, client, "c", args...)
+	p.ready(t)
+	seenAgain(t, p, begin, 0, 0, 1, 2)
+	seenAgain(t, p, begin, 450, 0, 1, 2)
+}
