@@ -161,6 +161,7 @@ func (p *popper) takeQueue(w *popWork, t *topic.Entry, id int32) {
 		return
 	}
 	w.take.Topic, w.take.QueueID, w.take.Max = t.Name(), id, w.q.max-w.count
+	w.take.Filter = p.b.youngOnly(t, w.q.filter)
 	at := len(w.buf)
 	var got pop.Taken
 	w.buf, got = w.turn.Take(&w.take, w.buf, &w.lists)

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/seedmq/seedmq/broker/topic"
@@ -44,6 +45,37 @@ func (p *puller) passOver(q *pull, hot bool) (done bool) {
 	code, remark := pullCode(res.Status, next)
 	q.reply(code, remark, p.header(q, &res))
 	return true
+}
+
+// youngOnly is f, or for a topic with a TTL a filter that also refuses what is too old now. Pops use it: they share a queue, and each message that
+// none of them gets is passed over as one that their filter refuses.
+func (b *Broker) youngOnly(t *topic.Entry, f store.Filter) store.Filter {
+	if t.Limits.TTL == 0 {
+		return f
+	}
+	return &youngFilter{inner: f, oldest: clock.Millis(b.clk) - t.Limits.TTL.Milliseconds(), expired: &b.expired}
+}
+
+// youngFilter refuses what was stored before a time, and counts what only it refuses.
+type youngFilter struct {
+	inner   store.Filter // nil: takes all
+	oldest  int64        // ms
+	expired *atomic.Int64
+}
+
+func (y *youngFilter) MatchTagsCode(code int64) bool {
+	return y.inner == nil || y.inner.MatchTagsCode(code)
+}
+
+func (y *youngFilter) MatchRecord(rec []byte) bool {
+	if y.inner != nil && !y.inner.MatchRecord(rec) {
+		return false
+	}
+	if store.StoreTimeOf(rec) >= y.oldest {
+		return true
+	}
+	y.expired.Add(1)
+	return false
 }
 
 // limitsInfo adds what limits of topics did since the start, if they did anything: Java has no such keys.

@@ -168,3 +168,55 @@ func TestTTLWhileHeld(t *testing.T) {
 		}
 	})
 }
+
+// TestTTLOfPops: a pop gets what is young, through more old messages than one look at the queue passes over, and its filter still counts.
+func TestTTLOfPops(t *testing.T) {
+	now := clock.NewFake(time.Now())
+	b := brokertest.Start(t, func(o *broker.Options) { o.Clock = now })
+	c := newPopClient(t, b, "T", "G")
+	refused(t, limitedTopic(c.Client, "T", "+message.ttl.ms=20000"), protocol.RespSuccess)
+	var old []*protocol.Command
+	for range 1700 {
+		old = append(old, protocol.NewRequest(protocol.ReqSendMessageV2, brokertest.SendHeader("T", 0, "TAGS\x01A\x02"), []byte("old")))
+	}
+	c.Burst(old...)
+	now.Advance(20*time.Second + time.Millisecond)
+	c.Send("T", 0, "TAGS\x01B\x02", "other tag")
+	c.Send("T", 0, "TAGS\x01A\x02", "young")
+	h := c.header(0, time.Minute)
+	h.BornTime, h.PollTime, h.Exp, h.MaxMsgNums = 0, 10_000, "A", 1
+	list, _, r := c.pop(h)
+	if len(list) != 1 || string(list[0].Body) != "young" {
+		t.Fatalf("%d messages, %d %s", len(list), r.Code, r.Remark)
+	}
+	info := fetch[protocol.KVTable](t, c.Client, protocol.ReqGetBrokerRuntimeInfo, nil, "")
+	if n := info.Table["ttlPassedOverMessages"]; n != "1700" {
+		t.Errorf("%s passed over", n)
+	}
+}
+
+// TestPopAfterPurge: a group that pops goes on behind what was purged.
+func TestPopAfterPurge(t *testing.T) {
+	b := brokertest.Start(t)
+	c := newPopClient(t, b, "T", "G")
+	refused(t, limitedTopic(c.Client, "T", ""), protocol.RespSuccess)
+	for i := range 5 {
+		c.Send("T", 0, "", fmt.Sprint(i))
+	}
+	h := c.header(0, time.Minute)
+	h.MaxMsgNums = 2
+	taken, _, r := c.pop(h)
+	if len(taken) == 0 {
+		t.Fatalf("%d %s", r.Code, r.Remark)
+	}
+	purge(t, c.Client, &protocol.PurgeTopicRequestHeader{Topic: "T"})
+	c.Send("T", 0, "", "new")
+	brokertest.Until(t, "the new message", func() error {
+		list, _, r := c.pop(c.header(0, time.Minute))
+		if len(list) != 1 || string(list[0].Body) != "new" {
+			return fmt.Errorf("%d messages, %d %s", len(list), r.Code, r.Remark)
+		}
+		return nil
+	})
+	refused(t, c.ack(&taken[0]), protocol.RespNoMessage, "offset is illegal") // as Java says of what its log has lost
+}
