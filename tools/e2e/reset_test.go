@@ -34,9 +34,6 @@ func sendTo(t *testing.T, s *harness.Server, topic string, queues, n int, body s
 	p.Shutdown()
 }
 
-// brokerName is that of harness.Broker.
-const brokerName = "broker-a"
-
 // since is what a peer took after a moment and did not refuse.
 func since(p *peer, begin time.Time) (out []took) {
 	for _, m := range p.taken() {
