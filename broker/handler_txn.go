@@ -40,6 +40,7 @@ func (b *Broker) makeTxn() {
 		Progress: txnProgress{b}, Settings: b.txnSettings, Clock: b.clk, Log: b.log, Ask: b.askProducer,
 		Host:    func() netip.AddrPort { return b.Self() },
 		Flushed: func() int64 { return b.store.Status().FlushedPhys },
+		Mended:  b.store.Mended,
 		Route:   b.queueNow,
 		Stored: func(m *store.Message, r store.AppendResult) {
 			b.stats.AddPut(b.stats.Topic(m.Topic), 1, int64(r.Size))

@@ -462,6 +462,7 @@ func (r *recovery) finish(end int64) error {
 	if err := errors.Join(s.correctMin(start), s.dropped.cut(end)); err != nil {
 		return err
 	}
+	s.mended = r.mendedRanges()
 	s.loadQueues()
 	if r.crashed || r.holes > 0 || r.records > 0 {
 		s.o.Log.Infof("recovered the store in %v: read the log from %d to %d, %d records, %d holes",

@@ -110,6 +110,9 @@ func TestDamageInTheMiddleLeavesTheRest(t *testing.T) {
 	if got, res := e.get(get("A", 0, 4)); len(got) != 16 || got[0][:2] != "04" || res.MaxOffset != 20 {
 		t.Fatalf("rebuilt: %d messages, %+v", len(got), res)
 	}
+	if m := e.s.Mended(); len(m) != 1 || m[0] != (store.LogRange{From: r[damaged].PhysicalOffset, To: r[damaged+1].PhysicalOffset}) {
+		t.Fatalf("mended: %v", m)
+	}
 }
 
 // Java's recovery leaves bytes behind the end; when it has appended since, an old record may stand there whole.

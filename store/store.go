@@ -103,6 +103,7 @@ type Store struct {
 
 	dropped droppedTopics
 	raised  raisedMins
+	mended  []LogRange // set by the recovery
 	// ours says that it was this program that had the store open and did not close it.
 	ours bool
 	// farBehind is how many bytes behind the log's end a reader counts as slow.

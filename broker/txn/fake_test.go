@@ -30,6 +30,7 @@ type fakeStore struct {
 	at     []int64 // position of each record
 	end    int64
 	queues map[fakeQueue][]store.QueueUnit
+	holes  []store.LogRange
 	lowest map[fakeQueue]int64
 	fail   error  // of Append
 	before func() // called before an append of a put back record
@@ -245,7 +246,7 @@ func (r *rig) start() {
 		r.progress.m = map[fakeQueue]int64{}
 	}
 	r.s = New(Options{Source: r.fakeStore, NewBatch: func() Batch { return &fakeBatch{f: r.fakeStore} }, Progress: r.progress,
-		Settings: func() Settings { return r.set }, Clock: r.clk, Flushed: r.onDisk,
+		Settings: func() Settings { return r.set }, Clock: r.clk, Flushed: r.onDisk, Mended: func() []store.LogRange { return r.holes },
 		Ask: func(h *Half, at store.AppendResult) {
 			r.askMu.Lock()
 			defer r.askMu.Unlock()

@@ -21,8 +21,12 @@ func (s *Service) load() error {
 		}
 		head := s.entry(protocol.TopicHalf, id, lo, hi)
 		opLo, opHi, _ := s.o.Source.QueueRange(protocol.TopicOpHalf, id)
-		q := newQueue(id, head, hi, s.entry(protocol.TopicOpHalf, id, opLo, opHi))
-		if err := s.loadQueue(q, opHi); err != nil {
+		q, d := newQueue(id, head, hi, s.entry(protocol.TopicOpHalf, id, opLo, opHi)), s.newDoubts()
+		err := s.loadQueue(q, opHi, d)
+		if err == nil {
+			err = s.reopen(q, d)
+		}
+		if err != nil {
 			return fmt.Errorf("transactions: half queue %d: %w", id, err)
 		}
 		s.mu.Lock()
@@ -41,13 +45,14 @@ func (s *Service) entry(topic string, id int32, lo, hi int64) int64 {
 }
 
 // loadQueue reads the marks, then the records that have none: those that were put back since are ended, too.
-func (s *Service) loadQueue(q *queue, opHi int64) error {
+func (s *Service) loadQueue(q *queue, opHi int64, d *doubts) error {
 	marked := map[int64]bool{} // also what lies before the head: roots
 	err := s.eachRecord(protocol.TopicOpHalf, q.id, q.opNext, opHi, func(offset int64, rec []byte) {
 		var v protocol.MessageView
 		e := opEntry{offset: offset, max: -1}
 		if _, err := protocol.DecodeMessage(rec, &v); err == nil {
 			if tag, _ := protocol.Property(v.Properties, protocol.PropertyTags); tag == opTag {
+				d.look(v.PhysicalOffset, string(v.Body))
 				eachMark(string(v.Body), func(n int64) {
 					if n < q.tail {
 						marked[n] = true

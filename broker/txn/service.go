@@ -70,6 +70,8 @@ type Options struct {
 	// Flushed is the log position up to which the disk has everything: progress that rests on later records is not published. Nil:
 	// everything counts.
 	Flushed func() int64
+	// Mended are the parts of the log that were lost. Nil: none.
+	Mended func() []store.LogRange
 	// Route is the queue that a message to topic and queue goes to now: another one when the topic has shrunk. May be nil.
 	Route func(topic string, queueID int32) int32
 	// Stored is told of each message that was committed. It must not block. May be nil.
