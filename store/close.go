@@ -150,7 +150,7 @@ func (s *Store) unlock() error {
 func (s *Store) flushQueues(sync bool) error {
 	logTime, logEnd := s.flush.flushedTime.Load(), s.flush.flushed.Load()
 	dispatchTime := s.dispatch.time.Load() // before the flush, which covers at least this
-	pos := s.dispatch.pos.Load() // all below is in the queues: a round gives them its units one after the other
+	pos := s.dispatch.pos.Load()           // all below is in the queues: a round gives them its units one after the other
 	phys, err := s.cq.Flush(sync)
 	err = errors.Join(err, s.bq.Flush(sync))
 	if s.index != nil && sync {
