@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/seedmq/seedmq/store/configfile"
@@ -80,15 +81,15 @@ func (r *raisedMins) restore(end int64) error {
 			return err
 		}
 	}
-	return r.raise(r.mu.at)
+	return r.raise(slices.Collect(maps.Keys(r.mu.at)), r.mu.at)
 }
 
 // raise moves the first offsets of queues. Nothing may be dispatched meanwhile.
-func (r *raisedMins) raise(to map[queueKey]int64) error {
+func (r *raisedMins) raise(keys []queueKey, to map[queueKey]int64) error {
 	var err error
-	for k, at := range to {
+	for _, k := range keys {
 		if cq := r.s.consumeQueue(k.topic, k.id); cq != nil {
-			err = errors.Join(err, cq.RaiseMin(at))
+			err = errors.Join(err, cq.RaiseMin(to[k]))
 		}
 	}
 	return err
@@ -148,14 +149,19 @@ func (s *Store) Raise(mins []QueueMin) (hidden []int64, err error) {
 	if err := r.remember(to); err != nil {
 		return nil, err
 	}
-	if !s.dispatch.do(func() { err = r.raise(to) }) {
-		return nil, ErrClosed
+	for keys := range slices.Chunk(slices.Collect(maps.Keys(to)), raiseAtOnce) {
+		if !s.dispatch.do(func() { err = errors.Join(err, r.raise(keys, to)) }) {
+			return nil, ErrClosed
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	return hidden, nil
 }
+
+// raiseAtOnce is how many queues are raised while the dispatcher waits: each may read its file.
+const raiseAtOnce = 32
 
 // hiddenBelow is the log position of the message that is to be the first of its queue, and how many messages that hides.
 func (s *Store) hiddenBelow(m *QueueMin) (at, n int64, err error) {

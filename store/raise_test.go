@@ -201,6 +201,14 @@ func TestRaiseWithDamagedTable(t *testing.T) {
 	e.raise("A", 0, 1)
 	e.kill(nil)
 	e.expectQueue("again", "A", 0, 1, "[a1]")
+	if err := e.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"queueRetention.json", "queueRetention.json.bak"} {
+		_ = e.mem.Remove("/s/config/" + name)
+	}
+	e.open()
+	e.expectQueue("without the table", "A", 0, 0, "[a0 a1]")
 }
 
 // TestRaiseAtEveryFault: the disk fails, or the machine loses power, at every operation of a run. What Raise confirmed stays, what came

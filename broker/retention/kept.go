@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"time"
 
 	"github.com/seedmq/seedmq/broker/topic"
 	"github.com/seedmq/seedmq/store"
@@ -24,7 +25,8 @@ func (t *kept) excess(ctx context.Context, now int64) ([]store.QueueMin, error) 
 	l := &t.entry.Limits
 	if l.Age > 0 {
 		for _, w := range t.windows {
-			if err := t.dropOld(w, now-l.Age.Milliseconds()); err != nil {
+			ms := now - l.Age.Milliseconds()
+			if err := t.dropOld(w, ms, ms-slack(l.Age).Milliseconds()); err != nil {
 				return nil, err
 			}
 		}
@@ -65,8 +67,12 @@ func (t *kept) follow(ctx context.Context) error {
 	return nil
 }
 
-// dropOld drops the messages of w that were stored before ms.
-func (t *kept) dropOld(w *window, ms int64) error {
+// slack is by how much a queue's oldest message may be beyond an age before anything is done about it: 1 %, at most 5 minutes. Then all that is
+// beyond the age goes. To search a queue may read the disk, and is not to be done at every pass for a few messages.
+func slack(age time.Duration) time.Duration { return min(age/100, 5*time.Minute) }
+
+// dropOld drops the messages of w that were stored before ms, once the first one was stored before due.
+func (t *kept) dropOld(w *window, ms, due int64) error {
 	if w.from == w.to {
 		return nil
 	}
@@ -77,7 +83,7 @@ func (t *kept) dropOld(w *window, ms int64) error {
 		}
 		w.timeOf, w.time = w.from, at // 0: the record is gone, which counts as old
 	}
-	if w.time >= ms {
+	if w.time >= due {
 		return nil
 	}
 	to, err := t.store.OffsetByTime(w.topic, w.id, ms, store.Lower)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,5 +95,27 @@ func TestLimitsExchange(t *testing.T) {
 				t.Errorf("attributes when ours again: %v", got)
 			}
 		})
+	}
+}
+
+// TestJavaAdminSetsLimits: Apache's mqadmin can set and remove them, and is told what is wrong with a value.
+func TestJavaAdminSetsLimits(t *testing.T) {
+	l := &limitedStore{t: t, s: harness.MQServer(t, "")}
+	harness.CreateTopic(t, l.s, limitedTopic, 2)
+	java := harness.StartJavaAdmin(t, l.s)
+	update := func(attributes string) string {
+		return java.Run(t, "updateTopic", "-b", l.s.Broker, "-t", limitedTopic, "-r", "2", "-w", "2", "-a", attributes)
+	}
+	if out := update("+retention.ms=86400000,+message.ttl.ms=3600000"); !strings.Contains(out, "success") {
+		t.Fatal(out)
+	}
+	if out := update("-message.ttl.ms"); !strings.Contains(out, "success") {
+		t.Fatal(out)
+	}
+	if got := l.attributes(2); len(got) != 1 || got["retention.ms"] != "86400000" {
+		t.Errorf("attributes: %v", got)
+	}
+	if out := update("+retention.bytes=-5"); !strings.Contains(out, "value of retention.bytes is not in range(1, 9223372036854775807)") {
+		t.Error(out)
 	}
 }
