@@ -220,3 +220,28 @@ func (s *Store) batchByTime(topic string, id int32, ms int64, b Boundary) (int64
 	}
 	return max(offset, first), nil
 }
+
+// hiddenBatches is hiddenBelow for batch queues, where a record stays whole.
+func (s *Store) hiddenBatches(m *QueueMin) (at, n int64, err error) {
+	bq := s.batchQueue(m.Topic, m.QueueID)
+	if bq == nil {
+		return 0, 0, fmt.Errorf("queue %s/%d: %w", m.Topic, m.QueueID, ErrNotFound)
+	}
+	phys := bq.MaxPhys() // before the range, so that what comes meanwhile is not hidden
+	first, end := bq.Range()
+	if m.Offset <= first || phys < 0 {
+		return 0, 0, nil
+	}
+	if m.Offset >= end {
+		return phys, end - first, nil
+	}
+	unit, err := bq.Find(m.Offset)
+	var u [1]consumequeue.BatchUnit
+	if err == nil {
+		_, err = bq.Read(unit, u[:])
+	}
+	if err != nil || !u[0].Valid() {
+		return 0, 0, fmt.Errorf("queue %s/%d: offset %d: %w", m.Topic, m.QueueID, m.Offset, errors.Join(ErrNotFound, err))
+	}
+	return u[0].PhysicalOffset, u[0].Base - first, nil
+}

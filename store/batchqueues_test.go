@@ -320,3 +320,36 @@ func TestQueuesOfJava(t *testing.T) {
 		}
 	}
 }
+
+// A raised first offset stays over restarts and queues made again, and keeps records whole.
+func TestBatchQueueIsRaised(t *testing.T) {
+	e := batchEnv(t)
+	for range 10 {
+		e.send(batch("B", 0, "a", "b", "c"))
+	}
+	hidden, err := e.s.Raise([]store.QueueMin{{Topic: "B", QueueID: 0, Offset: 13}})
+	if err != nil || len(hidden) != 1 || hidden[0] != 12 {
+		t.Fatalf("%v, %v", hidden, err)
+	}
+	for _, again := range []func(){func() {}, e.reopen, e.rebuild} {
+		again()
+		if min, max, _ := e.s.QueueRange("B", 0); min != 12 || max != 30 {
+			t.Fatalf("%d to %d", min, max)
+		}
+		if _, res := e.views(get("B", 0, 11)); res.Status != store.GetOffsetTooSmall || res.NextBeginOffset != 12 {
+			t.Fatalf("%+v", res)
+		}
+	}
+	if hidden, err := e.s.Raise([]store.QueueMin{{Topic: "B", QueueID: 0, Offset: 1 << 40}}); err != nil || hidden[0] != 18 {
+		t.Fatalf("%v, %v", hidden, err)
+	}
+	if r := e.send(batch("B", 0, "x")); r[0].QueueOffset != 30 {
+		t.Fatalf("%+v", r)
+	}
+	if views, res := e.views(get("B", 0, 30)); len(views) != 1 || res.MinOffset != 30 {
+		t.Fatalf("%+v", res)
+	}
+	if _, err := e.s.Raise([]store.QueueMin{{Topic: "B", QueueID: 5, Offset: 1}}); !errors.Is(err, store.ErrNotFound) {
+		t.Fatal(err)
+	}
+}

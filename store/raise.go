@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -90,6 +89,8 @@ func (r *raisedMins) raise(keys []queueKey, to map[queueKey]int64) error {
 	for _, k := range keys {
 		if cq := r.s.consumeQueue(k.topic, k.id); cq != nil {
 			err = errors.Join(err, cq.RaiseMin(to[k]))
+		} else if bq := r.s.batchQueue(k.topic, k.id); bq != nil {
+			err = errors.Join(err, bq.RaiseMin(to[k]))
 		}
 	}
 	return err
@@ -167,7 +168,7 @@ const raiseAtOnce = 32
 func (s *Store) hiddenBelow(m *QueueMin) (at, n int64, err error) {
 	cq := s.consumeQueue(m.Topic, m.QueueID)
 	if cq == nil {
-		return 0, 0, fmt.Errorf("queue %s/%d: %w", m.Topic, m.QueueID, ErrNotFound)
+		return s.hiddenBatches(m)
 	}
 	phys := cq.MaxPhys() // before the range, so that what comes meanwhile is not hidden
 	first, end := cq.Range()

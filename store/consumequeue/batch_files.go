@@ -221,13 +221,43 @@ func (q *BatchQueue) correctMin(minPhys int64) error {
 	return nil
 }
 
-// deleteHead removes files before the one of min.
+// headIO is the first unit whose record the log still has: min, unless that was raised. ioMu is held. Files behind it stay, for
+// BeginsLate would miss them.
+func (q *BatchQueue) headIO() (int64, error) {
+	q.mu.Lock()
+	raised, lo, hi := q.raised, q.base, q.min
+	q.mu.Unlock()
+	if hi = min(hi, q.written); !raised || lo >= hi {
+		return hi, nil
+	}
+	r := batchReader{q: q}
+	defer r.close()
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		var u [1]BatchUnit
+		if n, err := r.read(mid, u[:]); n == 0 {
+			return 0, err
+		}
+		if u[0].PhysicalOffset < q.set.minPhys.Load() {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, nil
+}
+
+// deleteHead removes files before that of the first unit whose record the log has.
 func (q *BatchQueue) deleteHead() error {
 	q.ioMu.Lock()
 	defer q.ioMu.Unlock()
+	head, err := q.headIO()
+	if err != nil {
+		return err
+	}
 	q.mu.Lock()
 	n := q.set.fileUnits
-	from, to := q.base, min(q.min/n*n, max(q.written-1, 0)/n*n)
+	from, to := q.base, min(head/n*n, max(q.written-1, 0)/n*n)
 	if q.removed || from >= to {
 		q.mu.Unlock()
 		return nil

@@ -41,6 +41,7 @@ type BatchQueue struct {
 	newNames      bool        // folders have names that are not synced
 	recut         bool        // cut by TruncateToPhys: the next Append knows where the queue ends
 	asked         bool        // a gap has lowered RebuildFrom already
+	raised        bool        // min may be behind the first unit whose record the log has
 	removed       bool
 }
 
@@ -197,6 +198,17 @@ func (q *BatchQueue) readRecent(from int64, buf []BatchUnit) (n, inFiles int, er
 	default:
 		return copy(buf, q.recent[from-start:]), 0, nil
 	}
+}
+
+// RaiseMin is Queue.RaiseMin.
+func (q *BatchQueue) RaiseMin(phys int64) error {
+	q.mu.Lock()
+	q.raised = true
+	q.mu.Unlock()
+	if err := q.correctMin(phys); err != nil {
+		return fmt.Errorf("batch consume queue %s/%d: %w", q.topic, q.id, err)
+	}
+	return nil
 }
 
 // retire makes q refuse all that follows.

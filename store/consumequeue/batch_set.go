@@ -53,6 +53,7 @@ type BatchSet struct {
 	fileUnits int64
 	count     atomic.Int64 // queues
 	need      atomic.Int64 // see RebuildFrom
+	minPhys   atomic.Int64 // start of the log, as CorrectMin was told
 
 	mu struct {
 		sync.RWMutex
@@ -195,18 +196,17 @@ func (s *BatchSet) TruncateToPhys(p int64) error {
 
 // CorrectMin tells the queues where the log begins.
 func (s *BatchSet) CorrectMin(minPhys int64) error {
+	s.minPhys.Store(minPhys)
 	return s.each(func(q *BatchQueue) error { return q.correctMin(minPhys) })
 }
 
 // DeleteBefore is CorrectMin, and then removes the files that have no message which the log still has, except the last
 // file of each queue.
 func (s *BatchSet) DeleteBefore(minPhys int64) error {
-	return s.each(func(q *BatchQueue) error {
-		if err := q.correctMin(minPhys); err != nil {
-			return err
-		}
-		return q.deleteHead()
-	})
+	if err := s.CorrectMin(minPhys); err != nil {
+		return err
+	}
+	return s.each((*BatchQueue).deleteHead)
 }
 
 // BeginsLate is Set.BeginsLate.
