@@ -5,18 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// jsonHeader appends the JSON header of c, keys in alphabetical order as Java writes them. null fields are left out.
+// jsonHeader appends the JSON header of c. null fields are left out. Java writes the keys in alphabetical order, other
+// clients in others; here the fields of every header come first, so that who looks for code and opaque alone need not
+// look through the ext fields.
 func (w *ExtWriter) jsonHeader(c *Command) {
 	w.buf = append(w.buf, `{"code":`...)
 	w.buf = appendInt(w.buf, int64(c.Code))
-	if c.Header != nil || len(c.Ext) > 0 {
-		w.buf = append(w.buf, `,"extFields":{`...)
-		if c.Header != nil {
-			c.Header.EncodeExt(w)
-		}
-		w.fields(c.Ext)
-		w.buf = append(w.buf, '}')
-	}
 	if c.Flag == FlagResponse && c.Language == LanguageGo {
 		w.buf = append(w.buf, `,"flag":1,"language":"GO","opaque":`...)
 	} else {
@@ -27,13 +21,21 @@ func (w *ExtWriter) jsonHeader(c *Command) {
 		w.buf = append(w.buf, `","opaque":`...)
 	}
 	w.buf = appendInt(w.buf, int64(c.Opaque))
+	w.buf = append(w.buf, `,"serializeTypeCurrentRPC":"JSON","version":`...)
+	w.buf = appendInt(w.buf, int64(c.Version))
 	if c.Remark != "" {
 		w.buf = append(w.buf, `,"remark":"`...)
 		w.buf = appendJSONText(w.buf, c.Remark)
 		w.buf = append(w.buf, '"')
 	}
-	w.buf = append(w.buf, `,"serializeTypeCurrentRPC":"JSON","version":`...)
-	w.buf = appendInt(w.buf, int64(c.Version))
+	if c.Header != nil || len(c.Ext) > 0 {
+		w.buf = append(w.buf, `,"extFields":{`...)
+		if c.Header != nil {
+			c.Header.EncodeExt(w)
+		}
+		w.fields(c.Ext)
+		w.buf = append(w.buf, '}')
+	}
 	w.buf = append(w.buf, '}')
 }
 
