@@ -12,7 +12,7 @@ import (
 const (
 	// prepareMax is how far ahead of the log's end files are allocated and zeroed: four times what was appended since
 	// the start, between these two, so that a store that is hardly used stays small.
-	prepareMin, prepareMax = 1 << 20, 64 << 20
+	prepareMin, prepareMax = 1 << 20, 8 << 20
 	// spareAhead is how far before the end of the last file the next one is made.
 	spareAhead = 128 << 20
 	// syncFillEvery is how much is zeroed between two syncs of the filler's own, under sync flush.
