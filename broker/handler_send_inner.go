@@ -53,7 +53,7 @@ func (s *sender) addRecord(w *sendWork, it *sendItem) error {
 func (s *sender) checkInner(w *sendWork, e *topic.Entry) error {
 	m, v := &w.msg, &w.view
 	if m.SysFlag&protocol.SysFlagInnerBatch == 0 {
-		if v.InnerNum != "" {
+		if v.InnerNum != "" && !protocol.IsRetryTopic(e.Name()) { // there a consumer sends what it got
 			return refuse(protocol.RespMessageIllegal, "the message has property INNER_NUM, but sysFlag %d does not say that it is a batch", m.SysFlag)
 		}
 		if v.InnerMultiDispatch == "" || !w.set.Store.EnableLmq {
@@ -137,4 +137,25 @@ func (b *Broker) adoptTopic(name string, queues int32) (*topic.Entry, error) {
 	c.Perm = protocol.PermRead | protocol.PermWrite
 	c.Attributes = map[string]string{protocol.AttributeQueueType: "BatchCQ"}
 	return b.topics.Ensure(c)
+}
+
+// takeInner makes of a batch the message whose UNIQ_KEY a consumer named: it cannot take the others back. Java refuses in any
+// case; its clients then send the message itself.
+func takeInner(v *protocol.MessageView, id string) error {
+	found := false
+	err := store.EachInner(v, func(m *protocol.BatchEntry, i int) bool {
+		uniq, _ := protocol.Property(m.Properties, protocol.PropertyUniqKey)
+		if found = uniq != "" && uniq == id; found {
+			one := *v
+			one.SysFlag &^= protocol.SysFlagInnerBatch | protocol.SysFlagNeedUnwrap
+			one.Flag, one.Body, one.Properties = m.Flag, m.Body, m.Properties
+			one.QueueOffset += int64(i)
+			*v = one
+		}
+		return !found
+	})
+	if err != nil || !found {
+		return refuse(protocol.RespMessageIllegal, "the message at %d is a batch, and has no message %s", v.PhysicalOffset, clip(id))
+	}
+	return nil
 }

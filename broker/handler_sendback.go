@@ -114,6 +114,11 @@ func (b *Broker) prepareBack(req *protocol.Command, h *protocol.ConsumerSendMsgB
 	if _, err := protocol.DecodeMessage(rec, &v); err != nil {
 		return nil, refuse(protocol.RespSystemError, "look message by offset failed, %d: %v", h.Offset, err)
 	}
+	if store.IsInnerBatch(v.SysFlag) {
+		if err := takeInner(&v, h.OriginMsgID); err != nil {
+			return nil, err
+		}
+	}
 	return b.makeBack(req, h, g, to, &v)
 }
 
@@ -149,6 +154,8 @@ func (b *Broker) makeBack(req *protocol.Command, h *protocol.ConsumerSendMsgBack
 	if p[protocol.PropertyOriginMessageID] == "" {
 		p[protocol.PropertyOriginMessageID] = v.OffsetMsgID()
 	}
+	delete(p, protocol.PropertyInnerNum) // it leaves a batch queue
+	delete(p, protocol.PropertyInnerBase)
 	p[protocol.PropertyWait] = "false"
 	p[protocol.PropertyDelay] = strconv.Itoa(int(level))
 	if k.dead {

@@ -277,3 +277,35 @@ func TestLightQueues(t *testing.T) {
 		t.Fatalf("code %d %s", r.Code, r.Remark)
 	}
 }
+
+// Of a batch the message goes back that the consumer names, alone; a single message does as everywhere.
+func TestBatchSendBack(t *testing.T) {
+	b := brokertest.Start(t, quick)
+	c := brokertest.Dial(t, b.Addr())
+	createBatchTopic(t, c, "B")
+	var body []byte
+	for _, uniq := range []string{"U1", "U2"} {
+		body = protocol.AppendBatchEntry(body, &protocol.BatchEntry{Flag: 7, Body: []byte("body of " + uniq), Properties: "UNIQ_KEY\x01" + uniq + "\x02TAGS\x01t\x02"})
+	}
+	c.Must(protocol.ReqSendBatchMessage, brokertest.SendHeader("B", 0, "UNIQ_KEY\x01U\x02"), body, nil)
+	c.Send("B", 0, "UNIQ_KEY\x01S\x02", "single")
+	views, _ := pullVersion(t, c, protocol.LanguageJava, protocol.VersionV5_0_0, pullHeader("B", 0, 0))
+	back := failed("G", views[0].PhysicalOffset, 0)
+	for _, id := range []string{"", "U", "x"} {
+		back.OriginMsgID = id
+		if r := c.Call(protocol.ReqConsumerSendMsgBack, back, nil); r.Code != int32(protocol.RespMessageIllegal) {
+			t.Fatalf("%q: code %d %s", id, r.Code, r.Remark)
+		}
+	}
+	back.OriginMsgID = "U2"
+	c.Must(protocol.ReqConsumerSendMsgBack, back, nil, nil)
+	c.Must(protocol.ReqConsumerSendMsgBack, failed("G", views[1].PhysicalOffset, 0), nil, nil)
+	got := stored(t, c, "%RETRY%G", 0, 2)
+	if string(got[0].Body) != "body of U2" || got[0].SysFlag != 0 || got[0].Flag != 7 || property(&got[0], "RETRY_TOPIC") != "B" || property(&got[0], "UNIQ_KEY") != "U2" ||
+		property(&got[0], "TAGS") != "t" || got[0].ReconsumeTimes != 1 {
+		t.Fatalf("%+v", got[0])
+	}
+	if string(got[1].Body) != "single" || property(&got[1], "INNER_NUM") != "" {
+		t.Fatalf("%+v", got[1])
+	}
+}
