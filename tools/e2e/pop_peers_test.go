@@ -44,12 +44,12 @@ func TestPopExchange(t *testing.T) {
 	stop(t, s)
 
 	t.Log("we go on with what Java has closed")
-	s = harness.Broker(t, dir, ns.Namesrv, "")
+	s = harness.Broker(t, dir, ns.Namesrv, "flushConsumerOffsetInterval=500\n")
 	p = newPopper(t, s, topic, group)
 	p.ack(byBody(theirs, names(14, 17)...)...)
 	last := p.collect(20*time.Second, 80*time.Second, names(17, 20)...)
 	p.ack(byBody(last, names(17, 18)...)...)
-	time.Sleep(11 * time.Second) // until check points and acks are stored: Java cannot read our journal
+	time.Sleep(12 * time.Second) // until check points, acks and offsets are stored: Java cannot read our journal
 	s.Proc.Kill()
 
 	t.Log("Java goes on with what we left when we were killed")
