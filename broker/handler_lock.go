@@ -4,7 +4,8 @@ package broker
 // replicas: lockInStrictMode, which asks them too.
 //
 // Different from Java: the end of a connection frees its locks at once, before the other members are told, so that they do not wait
-// for 60 s. A member that was refused a queue is told when it is free.
+// for 60 s. A member that was refused a queue is told when it is free. A Go client that renews its locks
+// loses those that it leaves out and another one waits for: it never gives back what a rebalance took from it.
 
 import (
 	"slices"
@@ -43,7 +44,8 @@ func (b *Broker) lockQueues(c remoting.Conn, req *protocol.Command) {
 		fail(c, req, err)
 		return
 	}
-	got := b.locks.lock(c.ID(), body.ConsumerGroup, body.ClientID, body.MQSet)
+	by := asker{conn: c.ID(), client: body.ClientID, keeps: req.Language.String() == languageGo}
+	got, free := b.locks.lock(by, body.ConsumerGroup, body.MQSet)
 	select {
 	case <-c.Done(): // it ended meanwhile, perhaps after its locks were freed
 		b.locks.release(c.ID())
@@ -51,6 +53,7 @@ func (b *Broker) lockQueues(c remoting.Conn, req *protocol.Command) {
 	}
 	out, err := protocol.MarshalFast(&protocol.LockBatchResponseBody{LockOKMQSet: got})
 	done(c, req, nil, out, err)
+	b.tellWaiters(free)
 }
 
 func (b *Broker) unlockQueues(c remoting.Conn, req *protocol.Command) {

@@ -28,6 +28,7 @@ type queueLocks struct {
 type queueLock struct {
 	client string
 	conn   uint64 // that asked last
+	asked  int64  // ms: when it asked last
 	until  int64  // ms
 	// waiting is the connection that was refused last, 0 for none.
 	waiting uint64
@@ -50,13 +51,24 @@ func newQueueLocks(c clock.Clock) *queueLocks {
 	return &queueLocks{clk: c, groups: map[string]map[protocol.MessageQueue]queueLock{}, conns: map[uint64]map[string]bool{}}
 }
 
-// lock gives the client, which asks over conn, those of qs that are free, its own, or expired, and returns them. Strings are copied.
-func (l *queueLocks) lock(conn uint64, group, client string, qs []protocol.MessageQueue) []protocol.MessageQueue {
+// asker is who asks for locks.
+type asker struct {
+	conn   uint64
+	client string
+	// keeps says that the client does not give back the locks of queues that a rebalance took from it, as Go's does not. They show by
+	// their absence when it renews those that it has.
+	keeps bool
+}
+
+// lock gives the client those of qs that are free, its own, or expired, and returns them, and who waits for what became free.
+// Strings are copied.
+func (l *queueLocks) lock(by asker, group string, qs []protocol.MessageQueue) (got []protocol.MessageQueue, free waiters) {
 	now := clock.Millis(l.clk)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	got = make([]protocol.MessageQueue, 0, len(qs))
 	if len(qs) == 0 {
-		return []protocol.MessageQueue{}
+		return got, nil
 	}
 	locks := l.groups[group]
 	if locks == nil {
@@ -64,20 +76,46 @@ func (l *queueLocks) lock(conn uint64, group, client string, qs []protocol.Messa
 		locks = map[protocol.MessageQueue]queueLock{}
 		l.groups[group] = locks
 	}
-	l.linkLocked(conn, group)
-	client = strings.Clone(client)
-	got := make([]protocol.MessageQueue, 0, len(qs))
+	l.linkLocked(by.conn, group)
+	client := strings.Clone(by.client)
+	all := by.keeps && renewal(locks, client, qs, now)
 	for _, q := range qs {
 		if have, ok := locks[q]; ok && have.client != client && have.until > now {
-			have.waiting = conn
+			have.waiting = by.conn
 			locks[q] = have
 			continue
 		}
 		locks[protocol.MessageQueue{BrokerName: strings.Clone(q.BrokerName), QueueID: q.QueueID, Topic: strings.Clone(q.Topic)}] =
-			queueLock{client: client, conn: conn, until: now + lockTTL.Milliseconds()}
+			queueLock{client: client, conn: by.conn, asked: now, until: now + lockTTL.Milliseconds()}
 		got = append(got, q)
 	}
-	return got
+	if all {
+		dropLeft(locks, group, client, now, &free)
+	}
+	return got, free
+}
+
+const (
+	// leftAfter is how old a lock must be to count as left: a client that just got it may not have it in its list yet.
+	leftAfter = 2 * time.Second
+	// renewAfter tells a renewal of a client's only lock, every 20 s unless it is set otherwise, from questions in quick succession.
+	renewAfter = 3 * time.Second
+)
+
+// renewal says whether qs is all that the client has, not one more.
+func renewal(locks map[protocol.MessageQueue]queueLock, client string, qs []protocol.MessageQueue, now int64) bool {
+	have, ok := locks[qs[0]]
+	return len(qs) > 1 || ok && have.client == client && now-have.asked >= renewAfter.Milliseconds()
+}
+
+// dropLeft frees locks that the client did not renew with its others and somebody waits for.
+func dropLeft(locks map[protocol.MessageQueue]queueLock, group, client string, now int64, free *waiters) {
+	for q, k := range locks {
+		if k.client == client && k.waiting != 0 && now-k.asked >= leftAfter.Milliseconds() {
+			delete(locks, q)
+			free.add(group, k)
+		}
+	}
 }
 
 func (l *queueLocks) linkLocked(conn uint64, group string) {

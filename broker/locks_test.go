@@ -9,27 +9,32 @@ import (
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
+func lock(l *queueLocks, conn uint64, group, client string, qs []protocol.MessageQueue) []protocol.MessageQueue {
+	got, _ := l.lock(asker{conn: conn, client: client}, group, qs)
+	return got
+}
+
 func TestLocksExpire(t *testing.T) {
 	clk := clock.NewFake(time.UnixMilli(1_700_000_000_000))
 	l := newQueueLocks(clk)
 	qs := []protocol.MessageQueue{{BrokerName: "b", QueueID: 1, Topic: "T"}}
-	if len(l.lock(1, "g", "a", qs)) != 1 || !l.heldByGroup("g") || l.heldByGroup("h") {
+	if len(lock(l, 1, "g", "a", qs)) != 1 || !l.heldByGroup("g") || l.heldByGroup("h") {
 		t.Fatal("not locked")
 	}
 	clk.Advance(lockTTL - time.Second)
-	if len(l.lock(1, "g", "b", qs)) != 0 {
+	if len(lock(l, 1, "g", "b", qs)) != 0 {
 		t.Fatal("taken from its owner")
 	}
-	l.lock(1, "g", "a", qs) // renewed
+	lock(l, 1, "g", "a", qs) // renewed
 	clk.Advance(lockTTL - time.Second)
-	if len(l.lock(1, "g", "b", qs)) != 0 {
+	if len(lock(l, 1, "g", "b", qs)) != 0 {
 		t.Fatal("not renewed")
 	}
 	clk.Advance(2 * time.Second)
 	if l.heldByGroup("g") {
 		t.Fatal("held for ever")
 	}
-	if len(l.lock(1, "g", "b", qs)) != 1 {
+	if len(lock(l, 1, "g", "b", qs)) != 1 {
 		t.Fatal("an expired lock is not given away")
 	}
 	clk.Advance(lockTTL + time.Second)
@@ -47,24 +52,24 @@ func TestLocksEndWithTheirConnection(t *testing.T) {
 		}
 		return qs
 	}
-	l.lock(1, "g", "a", q(0, 1))
-	l.lock(1, "h", "a", q(0))
-	l.lock(2, "g", "b", q(2))
+	lock(l, 1, "g", "a", q(0, 1))
+	lock(l, 1, "h", "a", q(0))
+	lock(l, 2, "g", "b", q(2))
 	if n, _ := l.release(3); n != 0 {
 		t.Fatalf("a connection without locks had %d", n)
 	}
-	l.lock(4, "g", "a", q(1)) // a came back over another connection before the end of the first was seen
+	lock(l, 4, "g", "a", q(1)) // a came back over another connection before the end of the first was seen
 	if n, free := l.release(1); n != 2 || len(free) != 0 {
 		t.Fatalf("%d queues freed, want g's 0 and h's 0", n)
 	}
-	if got := l.lock(2, "g", "b", q(0, 1)); len(got) != 1 || got[0].QueueID != 0 {
+	if got := lock(l, 2, "g", "b", q(0, 1)); len(got) != 1 || got[0].QueueID != 0 {
 		t.Fatalf("b has %v, want 0: 1 is a's, by its new connection", got)
 	}
 	if l.heldByGroup("h") {
 		t.Fatal("h has locks")
 	}
 	l.releaseGroup(2, "g")
-	if got := l.lock(2, "g", "b", q(0, 1, 2)); len(got) != 2 {
+	if got := lock(l, 2, "g", "b", q(0, 1, 2)); len(got) != 2 {
 		t.Fatalf("b left and came back: it has %v", got)
 	}
 	l.releaseGroup(2, "g")
@@ -85,25 +90,64 @@ func TestWhoWaitsForALockIsKnown(t *testing.T) {
 			t.Fatalf("%s: %v waits", how, free)
 		}
 	}
-	l.lock(1, "g", "a", qs)
-	if l.lock(2, "g", "b", qs); len(l.unlock("g", "b", qs)) != 0 {
+	lock(l, 1, "g", "a", qs)
+	if lock(l, 2, "g", "b", qs); len(l.unlock("g", "b", qs)) != 0 {
 		t.Fatal("b gave back what it had not")
 	}
 	want("unlock", l.unlock("g", "a", qs))
 	if len(l.unlock("g", "a", qs)) != 0 {
 		t.Fatal("told twice")
 	}
-	l.lock(1, "g", "a", qs)
-	l.lock(2, "g", "b", qs[:1])
+	lock(l, 1, "g", "a", qs)
+	lock(l, 2, "g", "b", qs[:1])
 	_, free := l.release(1)
 	want("the end of the connection", free)
-	l.lock(1, "g", "a", qs)
-	l.lock(2, "g", "b", qs[:1])
-	l.lock(1, "g", "a", qs[1:])
+	lock(l, 1, "g", "a", qs)
+	lock(l, 2, "g", "b", qs[:1])
+	lock(l, 1, "g", "a", qs[1:])
 	clk.Advance(lockTTL + time.Millisecond)
 	want("expiry", l.expire())
 	if len(l.expire()) != 0 {
 		t.Fatal("expired twice")
+	}
+}
+
+// TestLocksThatAreLeft: a client that does not give back what it lost leaves it out when it renews the rest.
+func TestLocksThatAreLeft(t *testing.T) {
+	clk := clock.NewFake(time.UnixMilli(1_700_000_000_000))
+	l := newQueueLocks(clk)
+	q := func(ids ...int32) (qs []protocol.MessageQueue) {
+		for _, id := range ids {
+			qs = append(qs, protocol.MessageQueue{BrokerName: "b", QueueID: id, Topic: "T"})
+		}
+		return qs
+	}
+	a := asker{conn: 1, client: "a", keeps: true}
+	l.lock(a, "g", q(0, 1, 2, 3))
+	lock(l, 2, "g", "b", q(2, 3)) // wants them
+	if _, free := l.lock(a, "g", q(0, 1)); len(free) != 0 {
+		t.Fatalf("%v is free: a may only just have got the others", free)
+	}
+	clk.Advance(5 * time.Second)
+	if _, free := l.lock(a, "g", q(4)); len(free) != 0 {
+		t.Fatalf("%v is free when a asks for one more", free)
+	}
+	if _, free := l.lock(a, "g", q(0, 1)); len(free["g"]) != 1 || free["g"][0] != 2 {
+		t.Fatalf("%v waits for what a left", free)
+	}
+	if got := lock(l, 2, "g", "b", q(0, 1, 2, 3, 4)); len(got) != 2 {
+		t.Fatalf("b has %v", got)
+	}
+	clk.Advance(20 * time.Second)
+	if _, free := l.lock(a, "g", q(0)); len(free["g"]) != 1 { // its only one is renewed
+		t.Fatalf("%v", free)
+	}
+	java := asker{conn: 3, client: "j"}
+	l.lock(java, "h", q(0, 1))
+	lock(l, 2, "h", "b", q(1))
+	clk.Advance(5 * time.Second)
+	if _, free := l.lock(java, "h", q(0, 2)); len(free) != 0 {
+		t.Fatal("a client that gives back its locks lost one")
 	}
 }
 
