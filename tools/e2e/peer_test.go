@@ -19,6 +19,7 @@ import (
 //	work=MS                      how long a message takes
 //	suspend=N                    the message at offset 3 of each N is refused twice
 //	reconsume=N                  the most retries
+//	heartbeat=MS                 Java only: its period
 //	namespace, namespacev2, unit, unitmode, broker   what the client may be set to (broker: the broker assigns queues)
 //
 // It prints READY, a line for each message, and BYE when it has left its group: "M microseconds queue offset retries topic body", with S in

@@ -51,7 +51,8 @@ func consume(args map[string]string) error {
 		o = append(o, consumer.WithMaxReconsumeTimes(int32(n)))
 	}
 	if args["mode"] == "orderly" {
-		o = append(o, consumer.WithConsumerOrder(true), consumer.WithSuspendCurrentQueueTimeMillis(100*time.Millisecond))
+		o = append(o, consumer.WithConsumerOrder(true), consumer.WithSuspendCurrentQueueTimeMillis(100*time.Millisecond),
+			consumer.WithRebalanceLockInterval(4*time.Second)) // it is how long others wait for a queue that it lost
 	}
 	c, err := rocketmq.NewPushConsumer(o...)
 	if err != nil {

@@ -70,6 +70,7 @@ public class Peer {
     static void configure(org.apache.rocketmq.client.ClientConfig c) throws Exception {
         c.setNamesrvAddr(args.get("ns"));
         c.setInstanceName(args.get("instance"));
+        if (args.containsKey("heartbeat")) c.setHeartbeatBrokerInterval(Integer.parseInt(args.get("heartbeat")));
         if (args.containsKey("namespace")) call(c, "setNamespace", args.get("namespace"));
         if (args.containsKey("namespacev2")) call(c, "setNamespaceV2", args.get("namespacev2"));
         if (args.containsKey("unit")) call(c, "setUnitName", args.get("unit"));
