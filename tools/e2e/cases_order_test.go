@@ -36,13 +36,13 @@ func newSQLPush(s *harness.Server, group, topic, expr string, f handler) (rocket
 // brokerName is that of harness.MQServer.
 const brokerName = "broker-a"
 
-// lines collects what each queue brought, in order.
-type lines struct {
+// inQueues collects what each queue brought, in order.
+type inQueues struct {
 	mu sync.Mutex
 	by map[int][]string
 }
 
-func (l *lines) handler(fail func(m *primitive.MessageExt) bool) handler {
+func (l *inQueues) handler(fail func(m *primitive.MessageExt) bool) handler {
 	return func(_ context.Context, ms ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *lines) handler(fail func(m *primitive.MessageExt) bool) handler {
 }
 
 // want waits until each of queues brought exactly want, in this order.
-func (l *lines) want(t *testing.T, queues int, want []string) {
+func (l *inQueues) want(t *testing.T, queues int, want []string) {
 	t.Helper()
 	harness.Eventually(t, caseWait, func() string {
 		l.mu.Lock()
@@ -100,7 +100,7 @@ func sendOrdered(t *testing.T, s *harness.Server, topic string, queues, n int, t
 func caseOrder(t *testing.T, s *harness.Server) {
 	for _, queues := range []int{8, 1} {
 		topic := topicOf(t, s, fmt.Sprint("Order", queues), queues)
-		l := &lines{by: map[int][]string{}}
+		l := &inQueues{by: map[int][]string{}}
 		c := newPush(t, s, fmt.Sprint("CaseOrder", queues), topic, topic, "*", l.handler(nil), consumer.WithConsumerOrder(true))
 		l.want(t, queues, sendOrdered(t, s, topic, queues, 30))
 		c.Shutdown()
@@ -110,7 +110,7 @@ func caseOrder(t *testing.T, s *harness.Server) {
 // A message that fails is tried again in its place: nothing behind it comes before.
 func caseOrderAgain(t *testing.T, s *harness.Server) {
 	topic := topicOf(t, s, "OrderAgain", 2)
-	l := &lines{by: map[int][]string{}}
+	l := &inQueues{by: map[int][]string{}}
 	failed := map[string]int{} // under the lock of l
 	c := newPush(t, s, "CaseOrderAgain", "c", topic, "*", l.handler(func(m *primitive.MessageExt) bool {
 		k := fmt.Sprint(m.Queue.QueueId, string(m.Body))
@@ -123,7 +123,7 @@ func caseOrderAgain(t *testing.T, s *harness.Server) {
 
 func caseOrderTags(t *testing.T, s *harness.Server) {
 	topic := topicOf(t, s, "OrderTags", 2)
-	l := &lines{by: map[int][]string{}}
+	l := &inQueues{by: map[int][]string{}}
 	c := newPush(t, s, "CaseOrderTags", "c", topic, "odd", l.handler(nil), consumer.WithConsumerOrder(true))
 	defer c.Shutdown()
 	var odd []string
