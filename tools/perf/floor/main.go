@@ -13,9 +13,9 @@ import (
 	"bufio"
 	"encoding/binary"
 	"flag"
+	"fmt"
 	"hash/crc32"
 	"io"
-	"log"
 	"net"
 	"os"
 	"path/filepath"
@@ -44,7 +44,7 @@ func main() {
 	flag.Parse()
 	l, err := net.Listen("tcp", *addr)
 	if err != nil {
-		log.Fatal(err)
+		fail(err)
 	}
 	var w *file
 	if *dir != "" {
@@ -53,10 +53,15 @@ func main() {
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			log.Fatal(err)
+			fail(err)
 		}
 		go serve(c, w)
 	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "floor:", err)
+	os.Exit(1)
 }
 
 func serve(c net.Conn, w *file) {
@@ -151,7 +156,7 @@ func newFile(dir string) *file {
 func (w *file) next() {
 	f, err := os.OpenFile(filepath.Join(w.dir, "floor.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		log.Fatal(err)
+		fail(err)
 	}
 	if w.f != nil {
 		close(w.wake)
@@ -168,7 +173,7 @@ func (w *file) append(b []byte) {
 		w.next()
 	}
 	if _, err := w.f.WriteAt(b, w.end); err != nil {
-		log.Fatal(err)
+		fail(err)
 	}
 	w.end += int64(len(b))
 	select {
