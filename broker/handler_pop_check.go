@@ -110,7 +110,7 @@ func (b *Broker) makePop() error {
 		return nil
 	}
 	root := b.o.Store.StorePathRootDir
-	b.pop = pop.New(pop.Options{Source: b.store, NewSink: func() pop.Sink { return delay.NewStoreSink(b.store) }, AwaitSafe: b.store.AwaitSafe,
+	b.pop = pop.New(pop.Options{Source: singles{b.store}, NewSink: func() pop.Sink { return delay.NewStoreSink(b.store) }, AwaitSafe: b.store.AwaitSafe,
 		Offsets: b.offsets, FS: b.o.FS, Dir: pop.JournalDir(root), OrderPath: filepath.Join(root, "config", "consumerOrderInfo.json"),
 		Clock: b.clk, Log: b.log, Broker: b.o.Broker.BrokerName, ReviveTopic: protocol.ReviveTopicPrefix + b.o.Broker.BrokerClusterName,
 		ReviveQueues: int32(max(1, b.o.Broker.ReviveQueueNum)), TickMs: b.timerTick(), Self: b.Self,

@@ -95,7 +95,7 @@ func innerCount(v *protocol.MessageView) int {
 	return 1
 }
 
-// setLightOffset gives a record of a light queue the queue offset that it has there. A message that was sent to the light
+// setLightOffset gives a record of a light queue the queue id and offset that it has there. A message that was sent to the light
 // queue itself has it.
 func setLightOffset(rec []byte, v *protocol.MessageView, queue string) {
 	names, _ := v.Property(protocol.PropertyInnerMultiDispatch)
@@ -107,6 +107,7 @@ func setLightOffset(rec []byte, v *protocol.MessageView, queue string) {
 	}
 	if n, err := strconv.ParseInt(numbers[i], 10, 64); err == nil {
 		binary.BigEndian.PutUint64(rec[protocol.PosQueueOffset:], uint64(n))
+		binary.BigEndian.PutUint32(rec[protocol.PosQueueID:], 0)
 	}
 }
 

@@ -255,3 +255,6 @@ func (s *Store) batchFileUnits() (int, error) {
 
 // HasBatchQueues says whether a topic has batch queues on disk.
 func (s *Store) HasBatchQueues(topic string) bool { return len(s.bq.Queues(topic)) > 0 }
+
+// IsBatchQueue says whether a queue that has messages is a batch queue.
+func (s *Store) IsBatchQueue(topic string, id int32) bool { return s.batchQueue(topic, id) != nil }

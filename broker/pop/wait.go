@@ -215,7 +215,7 @@ func (r *WaitRoom) firstLocked(l *waits, a *store.Arrival) bool {
 		return false
 	}
 	for w := l.first; w != nil; w = w.next {
-		if a == nil || w.Filter == nil || w.Filter.MatchTagsCode(a.TagsCode) {
+		if a == nil || w.Filter == nil || a.Batch || w.Filter.MatchTagsCode(a.TagsCode) {
 			r.endLocked(w)
 			return true
 		}
