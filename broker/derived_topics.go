@@ -6,9 +6,30 @@ import (
 	"github.com/seedmq/seedmq/remoting/protocol"
 )
 
-// ensureRetryTopic returns the topic of a group's retried messages, made when it is not there.
-func (b *Broker) ensureRetryTopic(g *group.Entry) (*topic.Entry, error) {
-	return b.ensureOwn(protocol.RetryTopic(g.Name()), max(1, int32(g.Config.RetryQueueNums)))
+// ensureRetryTopic returns the topic of a group's retried messages. One that is made for a client in unit mode bears the mark of unit
+// subscribers.
+func (b *Broker) ensureRetryTopic(g *group.Entry, unitMode bool) (*topic.Entry, error) {
+	name := protocol.RetryTopic(g.Name())
+	if e := b.topics.Get(name); e != nil {
+		return e, nil
+	}
+	c := ownTopic(name, max(1, int32(g.Config.RetryQueueNums)))
+	if unitMode {
+		c.TopicSysFlag = protocol.TopicSysFlagUnitSub
+	}
+	return b.topics.Ensure(c)
+}
+
+// ensureRetryTopicFor is ensureRetryTopic for a client that may be in unit mode: a topic that it makes bears the mark of unit subscribers.
+func (b *Broker) ensureRetryTopicFor(g *group.Entry, unitMode bool) (*topic.Entry, error) {
+	name := protocol.RetryTopic(g.Name())
+	if e := b.topics.Get(name); e != nil || !unitMode {
+		return b.ensureRetryTopic(g)
+	}
+	c := protocol.NewTopicConfig(name)
+	c.ReadQueueNums = max(1, int32(g.Config.RetryQueueNums))
+	c.WriteQueueNums, c.Perm, c.TopicSysFlag = c.ReadQueueNums, protocol.PermRead|protocol.PermWrite, protocol.TopicSysFlagUnitSub
+	return b.topics.Ensure(c)
 }
 
 // ensureDLQTopic returns the topic of a group's dead messages, made when it is not there: one queue, readable and writable.
@@ -20,10 +41,14 @@ func (b *Broker) ensureOwn(name string, queues int32) (*topic.Entry, error) {
 	if e := b.topics.Get(name); e != nil {
 		return e, nil
 	}
+	return b.topics.Ensure(ownTopic(name, queues))
+}
+
+func ownTopic(name string, queues int32) protocol.TopicConfig {
 	c := protocol.NewTopicConfig(name)
 	c.ReadQueueNums, c.WriteQueueNums = queues, queues
 	c.Perm = protocol.PermRead | protocol.PermWrite
-	return b.topics.Ensure(c)
+	return c
 }
 
 // anyQueue picks a queue that may be written, in turn.

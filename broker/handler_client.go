@@ -81,7 +81,7 @@ func (b *Broker) heartbeatConsumer(me clients.Member, d *protocol.ConsumerData, 
 	if b.settings().RejectPullConsumerEnable && d.ConsumeType == protocol.ConsumeActively {
 		return true, nil
 	}
-	if _, err := b.ensureRetryTopic(g); err != nil {
+	if _, err := b.ensureRetryTopic(g, d.UnitMode); err != nil {
 		return false, err
 	}
 	b.warmFilters(d.SubscriptionDataSet)

@@ -141,7 +141,7 @@ func (s *sender) create(h *protocol.SendMessageV2RequestHeader) (*topic.Entry, e
 		if g == nil {
 			return nil, refuse(protocol.RespSubscriptionGroupNotExist, "subscription group not exist, %s %s", group, faq)
 		}
-		return s.b.ensureRetryTopic(g)
+		return s.b.ensureRetryTopic(g, h.UnitMode.Or(false))
 	}
 	flag := int32(0)
 	if h.UnitMode.Or(false) {

@@ -96,7 +96,7 @@ func (b *Broker) prepareBack(req *protocol.Command, h *protocol.ConsumerSendMsgB
 	if g.Config.RetryQueueNums <= 0 {
 		return nil, nil
 	}
-	to, err := b.ensureRetryTopic(g)
+	to, err := b.ensureRetryTopic(g, h.UnitMode.Or(false))
 	if err != nil {
 		return nil, err
 	}
