@@ -20,18 +20,6 @@ func (b *Broker) ensureRetryTopic(g *group.Entry, unitMode bool) (*topic.Entry, 
 	return b.topics.Ensure(c)
 }
 
-// ensureRetryTopicFor is ensureRetryTopic for a client that may be in unit mode: a topic that it makes bears the mark of unit subscribers.
-func (b *Broker) ensureRetryTopicFor(g *group.Entry, unitMode bool) (*topic.Entry, error) {
-	name := protocol.RetryTopic(g.Name())
-	if e := b.topics.Get(name); e != nil || !unitMode {
-		return b.ensureRetryTopic(g)
-	}
-	c := protocol.NewTopicConfig(name)
-	c.ReadQueueNums = max(1, int32(g.Config.RetryQueueNums))
-	c.WriteQueueNums, c.Perm, c.TopicSysFlag = c.ReadQueueNums, protocol.PermRead|protocol.PermWrite, protocol.TopicSysFlagUnitSub
-	return b.topics.Ensure(c)
-}
-
 // ensureDLQTopic returns the topic of a group's dead messages, made when it is not there: one queue, readable and writable.
 func (b *Broker) ensureDLQTopic(group string) (*topic.Entry, error) {
 	return b.ensureOwn(protocol.DLQTopic(group), 1)
