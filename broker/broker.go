@@ -165,6 +165,9 @@ func (b *Broker) topicsChanged(names []string) {
 		if b.topics.Get(name) == nil {
 			b.held.WakeAll(name)
 			b.popWaits.WakeAll(name)
+			if b.pop != nil {
+				b.pop.Forget(name, "")
+			}
 		}
 	}
 	if b.registrar != nil {

@@ -9,12 +9,14 @@ package broker
 // nothing is stored (Java stores an ack for anything). A change to a time that the timer cannot keep is INVALID_PARAMETER.
 
 import (
+	"errors"
 	"math/bits"
 	"sync"
 
 	"github.com/seedmq/seedmq/broker/pop"
 	"github.com/seedmq/seedmq/remoting"
 	"github.com/seedmq/seedmq/remoting/protocol"
+	"github.com/seedmq/seedmq/store"
 )
 
 // ackBurst is the acks of one read.
@@ -56,6 +58,7 @@ func (b *Broker) ackMessages(c remoting.Conn, reqs []*protocol.Command) {
 
 // answer replies to all; err is the store's.
 func (burst *ackBurst) answer(err error) {
+	err = unlessLate(err)
 	for i := range burst.acks {
 		r := &burst.acks[i]
 		if r.err == nil {
@@ -71,6 +74,14 @@ func (burst *ackBurst) answer(err error) {
 	}
 	burst.c, burst.acks = nil, burst.acks[:0]
 	ackBursts.Put(burst)
+}
+
+// unlessLate is err unless the record is in the log and only its flush is late, which Java counts as done.
+func unlessLate(err error) error {
+	if errors.Is(err, store.ErrFlushTimeout) {
+		return nil
+	}
+	return err
 }
 
 func (b *Broker) ackOne(turn *pop.Turn, c remoting.Conn, req *protocol.Command) error {
@@ -191,7 +202,7 @@ func (b *Broker) changeInvisible(c remoting.Conn, req *protocol.Command) {
 	to := protocol.Command{Code: req.Code, Opaque: req.Opaque, Flag: req.Flag}
 	turn.End(func(stored error) {
 		if err == nil {
-			err = stored
+			err = unlessLate(stored)
 		}
 		done(c, &to, &protocol.ChangeMessageInvisibleTimeResponseHeader{PopTime: got.PopTime, InvisibleTime: got.Invisible, ReviveQid: got.ReviveQueue}, nil, popRefusal(err))
 	})

@@ -143,6 +143,7 @@ func (b *Broker) followReset(group, topic string, keys []offset.Key) {
 		}
 	}
 	b.held.WakeAll(topic) // held pulls carry the offsets from before
+	b.popWaits.WakeAll(topic)
 }
 
 // followClone makes the members of a group that got the offsets of another follow them. A group without members has nobody to tell.

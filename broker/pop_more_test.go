@@ -318,3 +318,47 @@ func TestPopRestart(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, want)
 	}
 }
+
+// TestPopFollowsAReset: a pop that waits goes on where an operator has set its group.
+func TestPopFollowsAReset(t *testing.T) {
+	b := brokertest.Start(t)
+	c := newPopClient(t, b, "P", "G")
+	for i := range 3 {
+		c.Send("P", 0, "", fmt.Sprint(i))
+	}
+	c.mustAck(c.popAll(3, time.Minute)...)
+	got := make(chan []popped)
+	go func() {
+		d := newPopClient(t, b, "P", "G")
+		h := d.header(0, time.Minute)
+		h.PollTime = 14_000
+		list, _, _ := d.pop(h)
+		got <- list
+	}()
+	brokertest.Until(t, "it waits", func() error {
+		var info protocol.PollingInfoResponseHeader
+		if c.Must(protocol.ReqPollingInfo, &protocol.PollingInfoRequestHeader{ConsumerGroup: "G", Topic: "P", QueueID: 0}, nil, &info); info.PollingNum != 1 {
+			return fmt.Errorf("%d", info.PollingNum)
+		}
+		return nil
+	})
+	c.Must(protocol.ReqInvokeBrokerToResetOffset, &protocol.InvokeBrokerToResetOffsetRequestHeader{Topic: "P", Group: "G", QueueID: protocol.Some(int32(0)), Offset: protocol.Some(int64(1)), Timestamp: -1, IsForce: true}, nil, nil)
+	if list := <-got; len(list) != 2 || string(list[0].Body) != "1" {
+		t.Fatalf("after the reset: %d messages", len(list))
+	}
+}
+
+// TestPopOfANewTopic: what was popped of a deleted topic has nothing to do with a new one of its name.
+func TestPopOfANewTopic(t *testing.T) {
+	b := brokertest.Start(t)
+	c := newPopClient(t, b, "P", "G")
+	for i := range 3 {
+		c.Send("P", 0, "", fmt.Sprint(i))
+	}
+	c.popAll(3, time.Minute)
+	c.Must(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicInBrokerRequestHeader{Topic: "P"}, nil, nil)
+	c.Send("P", 0, "", "new")
+	if list := c.popAll(1, time.Minute); string(list[0].Body) != "new" {
+		t.Fatalf("got %s", list[0].Body)
+	}
+}

@@ -25,7 +25,7 @@ const (
 	journalMagic  = "SMQPOP\x00\x01"
 	journalHeader = 16
 	journalPrefix = "journal-"
-	// journalMax is when a file is full.
+	// journalMax is when a file is full, beside the state of all queues with which it begins.
 	journalMax = 32 << 20
 	// maxEntry bounds one entry: names are short, and an ordered pop has 32 offsets.
 	maxEntry = 64 << 10
@@ -58,6 +58,7 @@ type journal struct {
 	file  fs.File // nil: closed
 	no    int
 	size  int64
+	base  int64 // size after the state of all queues was written
 	since int64
 }
 
@@ -77,7 +78,7 @@ func (j *journal) open(no int, since int64) error {
 	}
 	j.mu.Lock()
 	old := j.file
-	j.file, j.no, j.size, j.since = f, no, journalHeader, since
+	j.file, j.no, j.size, j.base, j.since = f, no, journalHeader, journalHeader, since
 	j.mu.Unlock()
 	if old != nil {
 		return old.Close()
@@ -105,7 +106,14 @@ func (j *journal) write(b []byte) error {
 func (j *journal) full() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.file != nil && j.size > journalMax
+	return j.file != nil && j.size-j.base > max(journalMax, j.base)
+}
+
+// settle notes that the file begins with the state of all queues.
+func (j *journal) settle() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.base = j.size
 }
 
 // files lists the numbers of the files, oldest first.

@@ -117,7 +117,8 @@ func (q *queue) advanceLocked() (next int64, moved bool) {
 		n++
 	}
 	if n > 0 {
-		q.list = slices.Delete(q.list, 0, n)
+		clear(q.list[:n])
+		q.list = q.list[n:]
 	}
 	if moved && len(q.list) == 0 && q.known {
 		next = q.next // what was skipped, and what a journal has forgotten because it is over, lies before

@@ -299,7 +299,9 @@ func (s *Service) rotate(no int) error {
 	for _, r := range s.revivers {
 		e.revived(r.id, r.done.Load())
 	}
-	return errors.Join(s.journal.write(e.b), s.journal.remove(no))
+	err := s.journal.write(e.b)
+	s.journal.settle()
+	return errors.Join(err, s.journal.remove(no))
 }
 
 func (s *Service) snapshotLocked(e *entries, q *queue) {

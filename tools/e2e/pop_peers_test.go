@@ -63,13 +63,13 @@ func TestPopExchange(t *testing.T) {
 func TestJavaPopKilled(t *testing.T) {
 	const topic, group = "PopJavaKill", "PopJavaKillGroup"
 	dir, ns := t.TempDir(), harness.Namesrv(t)
-	s := harness.JavaBroker(t, dir, ns.Namesrv, "")
+	s := harness.JavaBroker(t, dir, ns.Namesrv, "flushConsumerOffsetInterval=1000\n")
 	harness.CreateTopic(t, s, topic, 2)
 	p := newPopper(t, s, topic, group)
 	p.send(names(0, 10)...)
-	list := p.collect(20*time.Second, 30*time.Second, names(0, 10)...)
+	list := p.collect(30*time.Second, 30*time.Second, names(0, 10)...)
 	p.ack(byBody(list, names(0, 5)...)...)
-	time.Sleep(6 * time.Second) // until Java has written its consumer offsets: it pops again what they do not tell
+	time.Sleep(13 * time.Second) // until Java, which begins with that after 10 s, has written its consumer offsets: it pops again what they do not tell
 	s.Proc.Kill()
 	s = harness.Broker(t, dir, ns.Namesrv, "")
 	p = newPopper(t, s, topic, group)
