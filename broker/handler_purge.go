@@ -128,8 +128,8 @@ func (b *Broker) purgeReply(name string, queues []int32, mins []store.QueueMin, 
 	return jsonReply(&body)
 }
 
-// moveBehindPurge moves the groups that stand before a queue's new beginning there: what they had not read is no lag any more. Members that
-// still pull from before it are made to follow; for those that are only late with their commits nothing changes.
+// moveBehindPurge moves the groups that stand before a queue's new beginning there: what they had not read is no lag any more. Members that are
+// online follow as after a reset, which has them drop what they have pulled.
 func (b *Broker) moveBehindPurge(name string, mins []store.QueueMin, who string) {
 	groups := append(b.clients.Groups(name), b.offsets.Groups(name)...)
 	slices.Sort(groups)
@@ -140,7 +140,7 @@ func (b *Broker) moveBehindPurge(name string, mins []store.QueueMin, who string)
 	}
 }
 
-// moveGroup moves one group, and returns the queues that its members pull from before their beginning.
+// moveGroup moves one group, and returns the queues that its members have to follow in.
 func (b *Broker) moveGroup(group, name string, mins []store.QueueMin, who string) (behind []offset.Key) {
 	members, online := b.clients.Consumers(group)
 	if members.MessageModel == protocol.ModelBroadcasting {
@@ -150,10 +150,10 @@ func (b *Broker) moveGroup(group, name string, mins []store.QueueMin, who string
 		first, _, _ := b.store.QueueRange(name, m.QueueID)
 		k := offset.Key{Group: group, Topic: name, QueueID: m.QueueID}
 		at, committed := b.offsets.Query(k)
-		pulls, known := b.offsets.QueryPulled(k)
+		_, pulls := b.offsets.QueryPulled(k)
 		switch {
 		case committed && at >= first:
-		case online && known && pulls < first:
+		case online && (committed || pulls):
 			b.offsets.Reset(k, first, who)
 			behind = append(behind, k)
 		case committed:

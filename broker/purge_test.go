@@ -88,8 +88,8 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeWithMembers: a member that pulls from what is purged is sent behind it, as by a reset; one that has pulled all is not disturbed, though
-// it has not committed yet.
+// TestPurgeWithMembers: members are sent behind what is purged, as by a reset; one that has consumed all and says so with its pull is not
+// disturbed, though it had not committed before.
 func TestPurgeWithMembers(t *testing.T) {
 	b := brokertest.Start(t)
 	fillTopic(t, brokertest.Dial(t, b.Addr()), "T", 3)
@@ -127,6 +127,8 @@ func TestPurgeWithMembers(t *testing.T) {
 			return nil
 		})
 	}
+	quickPull.SysFlag |= protocol.PullFlagCommitOffset
+	quickPull.CommitOffset = 3
 	if got := pull(t, quick, quickPull); got.code != protocol.RespPullNotFound || got.next != 3 {
 		t.Errorf("the quick member: %+v", got)
 	}

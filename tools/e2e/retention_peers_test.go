@@ -119,3 +119,10 @@ func TestJavaAdminSetsLimits(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestJavaPurgeIsFollowed(t *testing.T) {
+	for _, release := range []string{harness.Java5, harness.Java4} {
+		t.Run(release+"/concurrent", func(t *testing.T) { purgeIsFollowed(t, release, "push") })
+		t.Run(release+"/orderly", func(t *testing.T) { purgeIsFollowed(t, release, "orderly") })
+	}
+}

@@ -1,14 +1,10 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/apache/rocketmq-client-go/v2/consumer"
-	"github.com/apache/rocketmq-client-go/v2/primitive"
 
 	"github.com/seedmq/seedmq/tools/harness"
 )
@@ -24,48 +20,40 @@ func sendMany(t *testing.T, s *harness.Server, topic, body string, n int) {
 	}
 }
 
-// TestGoConsumerAfterPurge: a live consumer of the stock client that lags does not get what was purged, but for what it has in its hands, and
-// goes on with what comes next.
-func TestGoConsumerAfterPurge(t *testing.T) {
-	const messages = 5000 // more than a client keeps in its hands
-	s := harness.MQServer(t, "")
-	harness.CreateTopic(t, s, "GoPurge", 1)
-	sendMany(t, s, "GoPurge", "old ", messages)
-	var g got
-	first, gate := make(chan struct{}, 1), make(chan struct{})
-	c := newPush(t, s, "GoPurgeGroup", "c", "GoPurge", "*", func(ctx context.Context, ms ...*primitive.MessageExt) (consumer.ConsumeResult, error) {
-		select {
-		case first <- struct{}{}:
-		default:
-		}
-		<-gate
-		return g.handler("")(ctx, ms...)
-	})
-	defer c.Shutdown()
-	select {
-	case <-first:
-	case <-time.After(30 * time.Second):
-		t.Fatal("the consumer gets nothing")
-	}
-	harness.MustAdmin(t, s, "purge of 5000 messages of topic GoPurge success", "purgeTopic", "-b", s.Broker, "-t", "GoPurge", "-y")
-	close(gate)
-	sendMany(t, s, "GoPurge", "new ", 10)
+func TestGoPurgeIsFollowed(t *testing.T) {
+	t.Run("concurrent", func(t *testing.T) { purgeIsFollowed(t, "go", "push") })
+	t.Run("orderly", func(t *testing.T) { purgeIsFollowed(t, "go", "orderly") })
+}
+
+// purgeIsFollowed purges a topic of which a live member has far more than it can do: what comes next it gets soon, and of what was purged little
+// more than it had in its hands.
+func purgeIsFollowed(t *testing.T, client, mode string) {
+	const topic, group, messages = "Purge", "PurgeGroup", 3000 // more than a client keeps in its hands
+	ns := harness.Namesrv(t)
+	s := harness.Broker(t, t.TempDir(), ns.Namesrv, "")
+	harness.CreateTopic(t, s, topic, 1)
+	p := startPeer(t, client, "a", "ns="+s.Namesrv, "group="+group, "topic="+topic, "mode="+mode, "work=20")
+	p.ready(t)
+	sendMany(t, s, topic, "old ", messages)
 	harness.Eventually(t, 30*time.Second, func() string {
-		if n := g.distinct("new "); n < 10 {
-			return fmt.Sprintf("%d of 10 new messages, %d old ones", n, g.distinct("old "))
+		if len(p.taken()) == 0 {
+			return "the member gets nothing"
 		}
 		return ""
 	})
-	if n := g.distinct("old "); n == messages {
-		t.Error("all purged messages were delivered")
+	begin := time.Now()
+	harness.MustAdmin(t, s, fmt.Sprintf("purge of %d messages of topic %s success", messages, topic), "purgeTopic", "-b", s.Broker, "-t", topic, "-y")
+	sendMany(t, s, topic, "new ", 1)
+	d := seenAgain(t, p, begin, messages, 0)
+	t.Logf("%s, %s: the next message after %d ms", client, mode, d.Milliseconds())
+	if d > followLimit {
+		t.Errorf("the next message came after %v", d)
 	}
-	harness.Eventually(t, 30*time.Second, func() string { // the last commit
-		out, _ := harness.Admin(t, s, "consumerProgress", "-g", "GoPurgeGroup")
-		if !strings.Contains(out, "Diff Total: 0") {
-			return out
-		}
-		return ""
-	})
+	if n := len(since(p, begin)); n > messages/2 {
+		t.Errorf("%d of %d messages were consumed after they had been purged", n, messages)
+	}
+	progressIs(t, s, group, 0)
+	p.Stop(t, 30*time.Second)
 }
 
 // TestGoConsumerAndTTL: a consumer that comes late gets nothing that is too old, and what is sent then; its lag is 0.
