@@ -247,3 +247,21 @@ func TestQueuesExchange(t *testing.T) {
 	s = ours()
 	b.check(s)
 }
+
+// Java's clients see single messages, with offsets of their own, whatever their age.
+func TestJavaQueues(t *testing.T) {
+	for _, release := range []string{harness.Java5, harness.Java4} {
+		t.Run(release, func(t *testing.T) {
+			t.Parallel()
+			ns := harness.Namesrv(t)
+			s := harness.Broker(t, t.TempDir(), ns.Namesrv, "enableLmq=true\nenableMultiDispatch=true\n")
+			createQueuesTopics(t, s)
+			for _, scenario := range []string{"batch", "light"} {
+				p := harness.StartJava(t, release, "Queues", scenario, s.Namesrv)
+				if !p.Ended(2*time.Minute) || !strings.Contains(p.Output(), "OK "+scenario) {
+					t.Fatalf("%s with client %s:\n%s", scenario, release, p.Output())
+				}
+			}
+		})
+	}
+}
