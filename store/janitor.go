@@ -17,7 +17,10 @@ const (
 	sweepEvery      = 15      // ticks
 	// flushShare keeps writing to very many queues from taking the machine: after a flush, this many times as long as it
 	// took passes before the next.
-	flushShare = 4
+	flushShare = 9
+	// manyQueues is the number of queues in use from which they are written only to be synced: a write costs the same for
+	// the few units that each has got since the last.
+	manyQueues = 2000
 )
 
 // janitor does what must be done from time to time, in one goroutine: it writes and syncs queues, index and checkpoint,
@@ -66,7 +69,7 @@ func (j *janitor) flush() {
 		j.syncDue = true
 	}
 	began := s.o.Clock.Now()
-	if began.Before(j.notBefore) {
+	if began.Before(j.notBefore) || !j.syncDue && s.cq.InUse() > manyQueues {
 		return
 	}
 	puts := s.putTimes.Load()

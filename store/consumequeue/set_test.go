@@ -322,6 +322,9 @@ func TestHandlesAreBounded(t *testing.T) {
 			t.Fatalf("%d files open", n)
 		}
 	}
+	if n := s.InUse(); n != 20 {
+		t.Fatalf("%d queues in use", n)
+	}
 	_, err := s.Flush(true)
 	check(t, err)
 	check2()
@@ -334,8 +337,8 @@ func TestHandlesAreBounded(t *testing.T) {
 		wantRange(t, q, 0, 15)
 	}
 	check2()
-	if n := len(s.active); n != 0 {
-		t.Fatalf("%d queues still listed", n)
+	if n := s.InUse(); n != 0 {
+		t.Fatalf("%d queues still in use", n)
 	}
 	check(t, s.Close())
 	if n := s.files.count(); n != 0 {

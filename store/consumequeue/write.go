@@ -181,6 +181,13 @@ func (s *Set) Flush(sync bool) (int64, error) {
 // takes longer than a stop may, and the log has it all. It cannot be undone.
 func (s *Set) Interrupt() { s.interrupted.Store(true) }
 
+// InUse is the number of queues that the next Flush will look at.
+func (s *Set) InUse() int {
+	s.activeMu.Lock()
+	defer s.activeMu.Unlock()
+	return len(s.active)
+}
+
 func (s *Set) takeActive() []*Queue {
 	s.activeMu.Lock()
 	defer s.activeMu.Unlock()
