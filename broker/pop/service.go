@@ -234,6 +234,9 @@ func (s *Service) every(ctx context.Context, period time.Duration, kick <-chan s
 func (s *Service) Close() error {
 	s.group.Close()
 	err := s.storeAll()
+	if err == nil {
+		err = s.o.Offsets.Save() // before the journal goes: a kill now must not bring older ones back
+	}
 	return errors.Join(err, s.Save(), s.journal.close(err == nil))
 }
 

@@ -80,6 +80,9 @@ func TestComesBackAfterItsTime(t *testing.T) {
 		again := b.pop(time.Minute, 1)
 		b.wantBodies("after "+invisible.String(), again, "0 1 ")
 		m := &again[0]
+		if group, _ := m.Property(protocol.PropertyOriginGroup); group != "G" {
+			t.Fatalf("%s", m.Properties)
+		}
 		if first, _ := m.Property(protocol.PropertyFirstPopTime); m.Topic != retryTopic || m.ReconsumeTimes != 1 || first != fmt.Sprint(list[0].r.Handle.PopTime) {
 			t.Fatalf("%+v", m)
 		}
@@ -244,6 +247,22 @@ func TestKill(t *testing.T) {
 	b.kill()
 	b.step(2 * time.Minute)
 	b.wantBodies("nothing", b.pop(time.Minute, 1), "")
+}
+
+// A broker that is killed in the middle of its stop, when the journal is deleted, has the offsets on disk that belong to what was stored.
+func TestKillInTheStop(t *testing.T) {
+	b := newBench(t)
+	b.sends(4)
+	all, _, _ := b.take(Take{Topic: "T", Max: 4})
+	b.mustAck(all[0], all[1])
+	if err := b.s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.open() // without saving the offsets
+	more, _, _ := b.take(Take{Topic: "T", Max: 4})
+	b.wantBodies("what was popped", more, "")
+	b.step(70 * time.Second)
+	b.wantBodies("what was not acknowledged", b.pop(time.Minute, 1), "2 3 ")
 }
 
 func TestFilterAndSkippedMessages(t *testing.T) {
