@@ -96,6 +96,16 @@ func (w *world) readQueue(topic string, queue int32) (out []protocol.MessageView
 		case protocol.RespPullNotFound:
 			w.ends[place{topic, queue}] = at
 			return out, nil
+		case protocol.RespPullOffsetMoved: // its beginning was lost
+			var h protocol.PullMessageResponseHeader
+			if err := h.DecodeExt(r.Ext); err != nil {
+				return nil, err
+			}
+			if !w.power || w.kills == 0 || h.NextBeginOffset <= at {
+				return nil, wrong{fmt.Errorf("pull of %s/%d at %d: %s", topic, queue, at, r.Remark)}
+			}
+			at = h.NextBeginOffset
+			continue
 		case protocol.RespTopicNotExist: // a retry topic that nothing was sent to
 			return out, nil
 		default:

@@ -82,10 +82,11 @@ type model struct {
 	tried    map[string]bool // was sent back
 	kills    int
 	ends     map[place]int64
+	pops     pops
 }
 
 func newModel() model {
-	m := model{items: map[string]*item{}, progress: map[place]*progress{}, tried: map[string]bool{}, ends: map[place]int64{}}
+	m := model{items: map[string]*item{}, progress: map[place]*progress{}, tried: map[string]bool{}, ends: map[place]int64{}, pops: newPops()}
 	for _, t := range topics {
 		for q := range int32(queues) {
 			m.progress[place{t, q}] = &progress{}
@@ -106,6 +107,14 @@ func (m *model) add(it *item) *item {
 // crashed notes what a kill may change: deliveries that are not known to be done are repeated.
 func (w *world) crashed() {
 	w.kills++
+	for _, name := range w.names {
+		if w.power || !w.pops.never[name] {
+			w.pops.twice[name] = true
+		}
+	}
+	if w.power { // handles may be of pops that never were
+		w.pops.open = nil
+	}
 	for _, it := range w.items {
 		if !it.plain {
 			it.copies++

@@ -17,7 +17,7 @@ import (
 )
 
 // steps is the length of a run.
-const steps = 160
+const steps = 180
 
 // step is one thing that happens, and how often.
 type step struct {
@@ -34,6 +34,9 @@ var script = []step{
 	{8, (*world).commitOffset},
 	{4, (*world).pullOne},
 	{3, (*world).resetOffset},
+	{10, (*world).popAny},
+	{8, (*world).ackSome},
+	{3, (*world).changeOne},
 	{2, (*world).saved},
 	{6, func(w *world) error { return w.pass(time.Duration(1+w.rng.IntN(2000)) * time.Millisecond) }},
 	{8, func(w *world) error { return w.pass(time.Duration(1+w.rng.IntN(30_000)) * time.Millisecond) }},
@@ -74,6 +77,9 @@ func run(seed uint64, all bool) (err error) {
 	}
 	w.disk.SetHook(nil)
 	if err := w.drain(); err != nil {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	if err := w.popRest(); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
 	if all {

@@ -256,10 +256,23 @@ func (w *world) must(c *wire, code protocol.RequestCode, h protocol.HeaderEncode
 	return r, nil
 }
 
+// settle gives the broker's goroutines a moment for what was asked of them, and those that look every now and then one look: to them, a
+// clock that jumps before is one that stood still.
+func (w *world) settle() {
+	w.clk.Advance(lookEvery)
+	for range 4 {
+		time.Sleep(500 * time.Microsecond)
+	}
+}
+
+// lookEvery is the longest that something of the broker's, asked for by a client, waits for the next look.
+const lookEvery = 210 * time.Millisecond
+
 // pass lets time go by, in steps short enough for heartbeats.
 func (w *world) pass(d time.Duration) error {
 	w.note("%v pass", d)
 	for d > 0 {
+		w.settle()
 		step := min(d, 50*time.Second)
 		w.clk.Advance(step)
 		d -= step
