@@ -20,7 +20,7 @@ func (s *sender) addBatch(w *sendWork, e *topic.Entry, h *protocol.SendMessageV2
 		return refuse(protocol.RespMessageIllegal, "the message is illegal, maybe msg body or properties length not matched: batch is %d bytes, the limit is %d (maxMessageSize)",
 			len(common.Body), w.set.Store.MaxMessageSize)
 	}
-	if e.BatchCQ {
+	if e.BatchCQ && v.UniqKey != "" { // clients since 5.0
 		return s.addInnerBatch(w, h, it)
 	}
 	if v.InnerMultiDispatch != "" && w.set.Store.EnableLmq {

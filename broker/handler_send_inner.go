@@ -12,9 +12,8 @@ import (
 
 // Sends to topics with queue.type=BatchCQ, where a batch is stored as one record, and sends that enter light queues.
 //
-// Different from Java: a batch without UNIQ_KEY (clients before 5.0) and a single message are stored so that consumers get
-// them, where Java stores what it then never shows; a list of light queues is checked, where a name that is none stops
-// Java's dispatcher; messages of batches cannot enter light queues, as in Java, which says nothing.
+// Different from Java: a list of light queues is checked, where a name that is none stops Java's dispatcher; messages of batches
+// cannot enter light queues, as in Java, which says nothing.
 
 // addInnerBatch adds a batch as one record.
 func (s *sender) addInnerBatch(w *sendWork, h *protocol.SendMessageV2RequestHeader, it *sendItem) error {

@@ -73,13 +73,13 @@ func TestBatchTopic(t *testing.T) {
 	if h := send(protocol.ReqSendMessageV2, "UNIQ_KEY\x01S\x02TAGS\x01b\x02", []byte("b single")); h.QueueOffset != 3 || h.BatchUniqID != "" {
 		t.Fatalf("%+v", h)
 	}
-	if h := send(protocol.ReqSendBatchMessage, "WAIT\x01true\x02", innerBody("c 4", "c 5")); h.QueueOffset != 4 || h.BatchUniqID == "" { // a client of 4.9
+	if h := send(protocol.ReqSendBatchMessage, "WAIT\x01true\x02", innerBody("c 4", "c 5")); h.QueueOffset != 4 || h.BatchUniqID != "" || len(h.MsgID) != 65 { // a client of 4.9: one record each
 		t.Fatalf("%+v", h)
 	}
 	java5 := func(h *protocol.PullMessageRequestHeader) ([]protocol.MessageView, *protocol.PullMessageResponseHeader) {
 		return pullVersion(t, c, protocol.LanguageJava, protocol.VersionV5_0_0, h)
 	}
-	want := "[0+ a 0 0+ b 1 0+ a 2 3 b single 4+ c 4 4+ c 5]"
+	want := "[0+ a 0 0+ b 1 0+ a 2 3 b single 4 c 4 5 c 5]"
 	views, res := java5(pullHeader("B", 0, 0))
 	if got := fmt.Sprint(texts(views)); got != want || res.NextBeginOffset != 6 || res.MaxOffset != 6 {
 		t.Fatalf("%s, %+v", got, res)
@@ -96,15 +96,15 @@ func TestBatchTopic(t *testing.T) {
 			t.Fatalf("%+v", views[1])
 		}
 	}
-	if views, _ := java5(pullHeader("B", 0, 2)); fmt.Sprint(texts(views)) != "[2 a 2 3 b single 4+ c 4 4+ c 5]" {
+	if views, _ := java5(pullHeader("B", 0, 2)); fmt.Sprint(texts(views)) != "[2 a 2 3 b single 4 c 4 5 c 5]" {
 		t.Fatalf("from the middle: %v", texts(views))
 	}
 	tagged := pullHeader("B", 0, 0)
-	tagged.Subscription = "c"
-	if views, res := java5(tagged); fmt.Sprint(texts(views)) != "[4+ c 4 4+ c 5]" || res.NextBeginOffset != 6 {
+	tagged.Subscription = "a"
+	if views, res := java5(tagged); fmt.Sprint(texts(views)) != "[0+ a 0 0+ b 1 0+ a 2]" || res.NextBeginOffset != 6 {
 		t.Fatalf("by tag: %v, %+v", texts(views), res)
 	}
-	if views, _ := pullVersion(t, c, protocol.LanguageGo, 0, tagged); fmt.Sprint(texts(views)) != "[4 c 4 5 c 5]" {
+	if views, _ := pullVersion(t, c, protocol.LanguageGo, 0, tagged); fmt.Sprint(texts(views)) != "[0 a 0 2 a 2]" {
 		t.Fatalf("by tag, taken apart: %v", texts(views))
 	}
 	sql := pullHeader("B", 0, 0)
@@ -176,8 +176,9 @@ func TestBatchAndLightBadInput(t *testing.T) {
 		{"B", "INNER_NUM\x012\x02", innerFlag, false, innerBody("x"), protocol.RespMessageIllegal, "has 1 messages"},
 		{"B", "", innerFlag, false, innerBody("x"), protocol.RespMessageIllegal, "INNER_NUM"},
 		{"B", "INNER_NUM\x011\x02", innerFlag, false, []byte("no batch"), protocol.RespMessageIllegal, "batch body"},
+		{"B", "UNIQ_KEY\x01u\x02", 0, true, []byte("no batch, but longer than one"), protocol.RespMessageIllegal, "batch body"},
+		{"B", "UNIQ_KEY\x01u\x02", 0, true, []byte{}, protocol.RespMessageIllegal, "batch body"},
 		{"B", "", 0, true, []byte("no batch, but longer than one"), protocol.RespMessageIllegal, "batch body"},
-		{"B", "", 0, true, []byte{}, protocol.RespMessageIllegal, "batch body"},
 		{"B", lights("%LMQ%1"), 0, true, innerBody("x"), protocol.RespMessageIllegal, "cannot enter light queues"},
 		{"B", lights("%LMQ%1"), 0, false, []byte("x"), protocol.RespMessageIllegal, "cannot enter light queues"},
 		{"T", lights("%LMQ%1"), 0, true, innerBody("x"), protocol.RespMessageIllegal, "cannot enter light queues"},

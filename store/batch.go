@@ -59,7 +59,7 @@ func (b *Batch) Add(m *Message) error {
 		return err
 	}
 	q := b.queueOf(m)
-	if q.batch || m.Inner > 0 || b.s.o.Light {
+	if m.Inner > 0 || b.s.o.Light {
 		if done, err := b.addLate(q, m); done {
 			return err
 		}
@@ -90,11 +90,7 @@ func (b *Batch) AddGroup(ms []Message) error {
 		if i == 0 {
 			group = len(ms)
 		}
-		q := b.queueOf(&ms[i])
-		if q.batch {
-			return fmt.Errorf("%w: the queues of %s hold whole batches", ErrQueueType, q.topic)
-		}
-		b.add(q, &ms[i], group)
+		b.add(b.queueOf(&ms[i]), &ms[i], group)
 	}
 	return nil
 }

@@ -86,10 +86,9 @@ func errQueueType(q *queue) error {
 	return fmt.Errorf("%w: the queues of %s hold single messages", ErrQueueType, q.topic)
 }
 
-// addInner adds a record of a batch queue. One that holds a single message has the properties too, but no flag: Java shows
-// it to consumers only if it has them.
+// addInner adds a record of several messages to a batch queue.
 func (b *Batch) addInner(q *queue, m *Message) error {
-	n := max(m.Inner, 1)
+	n := m.Inner
 	if n > consumequeue.MaxInner {
 		return fmt.Errorf("%w: %d messages in a batch, the limit is %d", ErrMessageTooLarge, n, consumequeue.MaxInner)
 	}
@@ -108,20 +107,17 @@ func (b *Batch) addInner(q *queue, m *Message) error {
 	return nil
 }
 
-// innerEntry completes the entry of a stored record that has INNER_NUM or goes to a batch queue. Java puts into a batch
-// queue only records that have both properties, and minds neither in others.
-func (s *Store) innerEntry(q *queue, in inner, e *dispatchEntry, inQueue bool) (*queue, bool) {
+// innerEntry completes the entry of a stored record that has INNER_NUM or goes to a batch queue. As in Java it counts for one
+// message at its own offset there, unless it has both properties; in other queues they mean nothing.
+func (s *Store) innerEntry(q *queue, in inner, e *dispatchEntry) *queue {
 	num, base, ok := in.parse()
 	if _, known := s.batches.known[q.topic]; ok && !q.batch && !known && !s.batches.open.Load() {
 		q = s.queues.turn(q) // the topic is not known: the record says what it is
 	}
-	if !q.batch {
-		return q, inQueue
-	}
-	if ok {
+	if q.batch && ok {
 		e.num, e.queueOffset = num, base
 	}
-	return q, inQueue && ok
+	return q
 }
 
 // turn makes a batch queue of one that has no messages yet.

@@ -45,7 +45,7 @@ func (s *Store) entryOf(r *record, hashes []int32) (dispatchEntry, []int32) {
 	}
 	q := s.queues.get(alias(r.topic), r.queueID)
 	if in.num != "" || q.batch {
-		q, inQueue = s.innerEntry(q, in, &e, inQueue)
+		q = s.innerEntry(q, in, &e)
 	}
 	if inQueue {
 		e.q, e.num = q, max(e.num, 1)

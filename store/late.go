@@ -42,11 +42,13 @@ func (l *lates) reset() {
 
 // addLate adds a message to a batch queue or to light queues. done is false when it is neither.
 func (b *Batch) addLate(q *queue, m *Message) (done bool, err error) {
-	if q.batch {
-		return true, b.addInner(q, m)
-	}
-	if m.Inner > 0 {
+	switch {
+	case m.Inner > 0 && !q.batch:
 		return true, errQueueType(q)
+	case m.Inner > 0:
+		return true, b.addInner(q, m)
+	case q.batch || !b.s.o.Light:
+		return false, nil
 	}
 	return b.addLight(q, m)
 }

@@ -83,7 +83,10 @@ func (c *checker) batchTopics(topics map[string]bool) map[string]bool {
 
 // batchUnit is what a batch queue must have of a record.
 func batchUnit(v *protocol.MessageView, want *derived) []byte {
-	num, base, _ := want.inner.parse()
+	num, base, ok := want.inner.parse()
+	if !ok {
+		num, base = 1, v.QueueOffset
+	}
 	b := make([]byte, consumequeue.BatchUnitSize)
 	consumequeue.NewBatchUnit(v.PhysicalOffset, v.Size, want.unit.TagsCode, v.StoreTimestamp, base, num).Put(b)
 	return b
