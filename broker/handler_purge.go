@@ -60,9 +60,6 @@ func (b *Broker) checkPurge(h *protocol.PurgeTopicRequestHeader) (*topic.Entry, 
 	if e == nil {
 		return nil, refuse(protocol.RespTopicNotExist, "topic[%s] not exist", clip(h.Topic))
 	}
-	if e.BatchCQ {
-		return nil, refuse(protocol.RespInvalidParameter, "topic[%s]: topics whose %s is BatchCQ cannot be purged", e.Name(), protocol.AttributeQueueType)
-	}
 	if h.Before.OK && h.Before.V < 0 {
 		return nil, refuse(protocol.RespInvalidParameter, "before: %d is no time in ms", h.Before.V)
 	}

@@ -182,3 +182,31 @@ func TestPurgeRefusals(t *testing.T) {
 		t.Errorf("a refused purge took something: %s", got)
 	}
 }
+
+// TestPurgeOfBatches: a topic with batch queues loses what it has, through a restart, and goes on with the next offset.
+func TestPurgeOfBatches(t *testing.T) {
+	dir := t.TempDir()
+	b := brokertest.StartIn(t, dir)
+	c := brokertest.Dial(t, b.Addr())
+	createBatchTopic(t, c, "B")
+	send := func() (h protocol.SendMessageResponseHeader) {
+		t.Helper()
+		c.Must(protocol.ReqSendBatchMessage, brokertest.SendHeader("B", 0, "UNIQ_KEY\x01U1\x02WAIT\x01true\x02"), innerBody("a 0", "b 1", "a 2"), &h)
+		return h
+	}
+	send()
+	send()
+	h := &protocol.PurgeTopicRequestHeader{Topic: "B", QueueID: protocol.Some(int32(0))}
+	if got := purge(t, c, h); got != "[{0 6 6 6}]" {
+		t.Errorf("purge: %s", got)
+	}
+	if got := send(); got.QueueOffset != 6 {
+		t.Errorf("the next offset is %d", got.QueueOffset)
+	}
+	b.Stop(t)
+	c = brokertest.Dial(t, brokertest.StartIn(t, dir).Addr())
+	h.Preview = true
+	if got := purge(t, c, h); got != "[{0 6 9 3}]" {
+		t.Errorf("after a restart: %s", got)
+	}
+}
