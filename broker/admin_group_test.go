@@ -92,6 +92,26 @@ func TestResetByPush(t *testing.T) {
 	if err := protocol.UnmarshalFast(push.Body, &body); err != nil || body.OffsetTable[queue(0)] != 5 || !push.IsOneway() {
 		t.Fatalf("%s %v", push.Body, err)
 	}
+	for _, x := range []struct {
+		language protocol.Language
+		form     string // of the first queue
+	}{{protocol.LanguageCPP, `{"offsetTable":[{"`}, {protocol.LanguageGo, `{"offsetTable":[[{"`}, {protocol.LanguageJava, `{"offsetTable":{{"`}} {
+		other := brokertest.Dial(t, b.Addr())
+		body, err := protocol.MarshalFast(&protocol.HeartbeatData{ClientID: other.ID(), ConsumerDataSet: []protocol.ConsumerData{{GroupName: "G",
+			ConsumeType: protocol.ConsumePassively, MessageModel: protocol.ModelClustering, SubscriptionDataSet: []protocol.SubscriptionData{{Topic: "T", SubString: "*"}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hb := protocol.NewRequest(protocol.ReqHeartBeat, nil, body)
+		hb.Language, hb.Version = x.language, protocol.CurrentVersion
+		if r := other.Do(hb); r.Code != protocol.RespSuccess {
+			t.Fatal(r.Remark)
+		}
+		c.Must(protocol.ReqInvokeBrokerToResetOffset, reset("G"), nil, nil)
+		if got := nextPush(other, protocol.ReqResetConsumerClientOffset).Body; !strings.HasPrefix(string(got), x.form) {
+			t.Errorf("a client of %v gets %s, want %s...", x.language, got, x.form)
+		}
+	}
 	gentle := reset("G")
 	gentle.IsForce = false // only back, never forward
 	got := fetch[protocol.ResetOffsetBody](t, c, protocol.ReqInvokeBrokerToResetOffset, gentle, "").OffsetTable
