@@ -14,3 +14,9 @@ func TestJavaResetIsFollowed(t *testing.T) {
 		t.Run(release+"/orderly", func(t *testing.T) { resetIsFollowed(t, release, "orderly") })
 	}
 }
+
+func TestJavaResetOfTwoBrokers(t *testing.T) {
+	for _, release := range []string{harness.Java5, harness.Java4} {
+		t.Run(release, func(t *testing.T) { resetOfTwoBrokers(t, release) })
+	}
+}

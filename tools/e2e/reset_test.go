@@ -136,3 +136,52 @@ func resetIsFollowed(t *testing.T, client, mode string) {
 	seenAgain(t, p, begin, 0, 0, 1, 2)
 	seenAgain(t, p, begin, 450, 0, 1, 2)
 }
+
+func TestGoResetOfTwoBrokers(t *testing.T) { resetOfTwoBrokers(t, "go") }
+
+// resetOfTwoBrokers moves a group back whose topic is on two brokers: a client asks either of them who is in its group.
+func resetOfTwoBrokers(t *testing.T, client string) {
+	ns := harness.Namesrv(t)
+	a := harness.Broker(t, t.TempDir(), ns.Namesrv, "")
+	b := harness.Broker(t, t.TempDir(), ns.Namesrv, "brokerName=broker-b\n")
+	for _, s := range []*harness.Server{a, b} {
+		harness.MustAdmin(t, s, "success", "updateTopic", "-b", s.Broker, "-t", "Two", "-r", "2", "-w", "2")
+	}
+	harness.Eventually(t, 10*time.Second, func() string {
+		if out, _ := harness.Admin(t, a, "topicRoute", "-t", "Two"); strings.Count(out, `"readQueueNums"`) != 2 {
+			return out
+		}
+		return ""
+	})
+	p := newProducer(t, a, "SenderTwo")
+	for i := range 40 {
+		mustSend(t, p, primitive.NewMessage("Two", []byte(fmt.Sprint("m", i))))
+	}
+	c := startPeer(t, client, "two", "ns="+ns.Namesrv, "group=TwoGroup", "topic=Two")
+	c.ready(t)
+	all := func(begin time.Time) time.Duration {
+		t.Helper()
+		last := int64(0)
+		harness.Eventually(t, 30*time.Second, func() string {
+			bodies := map[string]bool{}
+			for _, m := range since(c, begin) {
+				bodies[m.body], last = true, m.at
+			}
+			if len(bodies) < 40 {
+				return fmt.Sprintf("%d of 40 messages were consumed", len(bodies))
+			}
+			return ""
+		})
+		return time.UnixMicro(last).Sub(begin)
+	}
+	all(time.UnixMilli(0))
+	progressIs(t, a, "TwoGroup", 0)
+	begin := time.Now()
+	harness.MustAdmin(t, a, "start reset", "resetOffsetByTime", "-g", "TwoGroup", "-t", "Two", "-s", "0")
+	d := all(begin)
+	t.Logf("%s: two brokers: followed after %d ms", client, d.Milliseconds())
+	if d > followLimit {
+		t.Errorf("followed after %v", d)
+	}
+	progressIs(t, a, "TwoGroup", 0)
+}
