@@ -33,15 +33,16 @@ const (
 
 // Kinds of entries. On disk, do not change.
 const (
-	entryQueue   = 1 // num, topic, group, queue id
-	entryPoint   = 2 // num, start, popTime, invisible, reviveQueue, next, bits, state, count, offsets - start unless one after the other
-	entryBits    = 3 // num, start, popTime, bits
-	entryStored  = 4 // num, start, popTime, bits
-	entryGone    = 5 // num, start, popTime
-	entryNext    = 6 // num, next
-	entryForget  = 7 // num
-	entryOrder   = 8 // num, committed offset, order info as consumerOrderInfo.json has it
-	entryRevived = 9 // revive queue, last done offset
+	entryQueue   = 1  // num, topic, group, queue id
+	entryPoint   = 2  // num, start, popTime, invisible, reviveQueue, next, bits, state, count, offsets - start unless one after the other
+	entryBits    = 3  // num, start, popTime, bits
+	entryStored  = 4  // num, start, popTime, bits
+	entryGone    = 5  // num, start, popTime
+	entryNext    = 6  // num, next
+	entryForget  = 7  // num
+	entryOrder   = 8  // num, committed offset, order info as consumerOrderInfo.json has it
+	entryRevived = 9  // revive queue, last done offset
+	entryStoring = 10 // num, start, popTime: before the record is appended
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -202,7 +203,11 @@ func (e *entries) point(q *queue, p *point) {
 	for _, v := range [...]int64{p.StartOffset, p.PopTime, p.Invisible, int64(p.reviveQueue), p.next, int64(p.Bits), int64(p.written)} {
 		e.int(v)
 	}
-	e.num(uint64(p.state))
+	state := p.state
+	if state == held && p.tried {
+		state = storing
+	}
+	e.num(uint64(state))
 	if p.listed {
 		e.num(1)
 	} else {

@@ -35,6 +35,7 @@ type point struct {
 	reviveQueue int32
 	next        int64 // offset of the group behind it
 	state       pointState
+	tried       bool   // its record may be in the store, though nobody knows
 	listed      bool   // in queue.list
 	gone        bool   // not in queue.points any more
 	dirty       bool   // in queue.acked
@@ -134,7 +135,7 @@ func (q *queue) ackLocked(p *point, i int) (changed bool) {
 	}
 	p.Bits |= bit
 	switch {
-	case p.state == held && p.finished():
+	case p.state == held && p.finished() && !p.tried:
 		q.dropLocked(p)
 	case p.state == stored && !p.dirty:
 		p.dirty = true

@@ -146,7 +146,7 @@ func (r *replayed) apply(kind byte, f *fields, broker string) {
 		}
 		r.offsets[q] = committed
 		q.order = decodeOrder(info)
-	case entryBits, entryStored, entryGone:
+	case entryBits, entryStoring, entryStored, entryGone:
 		r.change(kind, q, f)
 	}
 }
@@ -171,12 +171,13 @@ func (r *replayed) point(q *queue, f *fields, broker string) {
 		return
 	}
 	if p.state == storing {
-		p.state = held
+		p.state, p.tried = held, true
 	}
 	if old := q.points[p.id()]; old != nil { // the state of a queue at the beginning of a file
 		old.Bits |= p.Bits
 		old.written |= p.written
 		old.state = max(old.state, p.state)
+		old.tried = old.tried || p.tried
 		return
 	}
 	if listed {
@@ -193,6 +194,8 @@ func (r *replayed) change(kind byte, q *queue, f *fields) {
 	switch kind {
 	case entryBits:
 		p.Bits |= uint32(f.int())
+	case entryStoring:
+		p.tried = true
 	case entryStored:
 		p.state = stored
 		p.written |= uint32(f.int())

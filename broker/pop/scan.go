@@ -87,7 +87,8 @@ func (t *Turn) collect(q *queue, now int64, jobs []job) (_ []job, more bool) {
 				continue
 			}
 			if t.checkpoint(&p.Checkpoint, p.reviveQueue, real) == nil && t.acks(p, p.Bits, real) == nil {
-				p.state = storing
+				p.state, p.tried = storing, true
+				t.j.of(entryStoring, q, p) // or a kill between here and there would take its acks for all there is
 				jobs = append(jobs, job{q, p, p.Bits, true})
 			}
 		}
@@ -109,6 +110,7 @@ func (t *Turn) store(jobs []job) error {
 	if t.records == 0 {
 		return nil
 	}
+	t.s.note(&t.j)
 	end, err := t.sink.Append()
 	t.records = 0
 	t.sink.Reset()

@@ -194,7 +194,7 @@ func (s *Service) clamp(q *queue, end int64) {
 				p.Bits |= 1 << i
 			}
 		}
-		if p.finished() && p.state == held {
+		if p.finished() && p.state == held && !p.tried {
 			q.dropLocked(p)
 			continue
 		}

@@ -265,6 +265,41 @@ func TestKillInTheStop(t *testing.T) {
 	b.wantBodies("what was not acknowledged", b.pop(time.Minute, 1), "2 3 ")
 }
 
+// What is acknowledged while its check point is being stored does not come back, whether the broker is killed right then or is not told
+// whether the record is safe.
+func TestKillWhileStoring(t *testing.T) {
+	for _, killed := range []bool{true, false} {
+		b := newBench(t)
+		b.sends(2)
+		all, _, _ := b.take(Take{Topic: "T", Max: 2})
+		safe := b.s.o.AwaitSafe
+		b.s.o.AwaitSafe = func(_ int64, done func(error)) {
+			b.s.o.AwaitSafe = safe
+			b.mustAck(all...)
+			if killed {
+				panic(errors.New("killed"))
+			}
+			done(errors.New("nobody knows"))
+		}
+		func() {
+			defer func() {
+				if recover() != nil {
+					b.disk = b.disk.Reboot()
+					b.open()
+				} else if killed {
+					t.Error("the check point was not stored")
+				}
+			}()
+			b.step(50 * time.Second)
+		}()
+		b.step(2 * time.Minute)
+		b.wantBodies("nothing", b.pop(time.Minute, 1), "")
+		if f := b.s.Figures(); f != (Figures{}) {
+			t.Errorf("left: %+v", f)
+		}
+	}
+}
+
 func TestFilterAndSkippedMessages(t *testing.T) {
 	b := newBench(t)
 	for i := range 6 {
