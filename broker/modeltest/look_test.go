@@ -19,7 +19,7 @@ func (w *world) look() (all []seen, missing error) {
 	now := w.now()
 	count := map[string]int{}
 	group := []string{protocol.RetryTopic(consumerGroup), protocol.DLQTopic(consumerGroup)}
-	for _, topic := range append(group, topics...) {
+	for _, topic := range append(group, allTopics...) {
 		n := int32(queues)
 		if protocol.IsRetryTopic(topic) || protocol.IsDLQTopic(topic) {
 			n = 1
@@ -101,7 +101,8 @@ func (w *world) readQueue(topic string, queue int32) (out []protocol.MessageView
 			if err := h.DecodeExt(r.Ext); err != nil {
 				return nil, err
 			}
-			if !w.power || w.kills == 0 || h.NextBeginOffset <= at {
+			k := place{topic, queue}
+			if !(w.power && w.kills > 0 || w.gone[k] > at || w.maybe[k]) || h.NextBeginOffset <= at {
 				return nil, wrong{fmt.Errorf("pull of %s/%d at %d: %s", topic, queue, at, r.Remark)}
 			}
 			at = h.NextBeginOffset
@@ -122,6 +123,9 @@ func (w *world) readQueue(topic string, queue int32) (out []protocol.MessageView
 			}
 			if v.Topic != topic || v.QueueID != queue || v.QueueOffset != at {
 				return nil, wrong{fmt.Errorf("record %d of %s/%d says that it is %d of %s/%d", at, topic, queue, v.QueueOffset, v.Topic, v.QueueID)}
+			}
+			if v.QueueOffset < w.gone[place{topic, queue}] {
+				return nil, wrong{fmt.Errorf("record %d of %s/%d is back, it was purged", at, topic, queue)}
 			}
 			out, body = append(out, v), body[n:]
 			at++
@@ -200,7 +204,7 @@ func (w *world) undone() error {
 	}
 	for _, x := range w.txs {
 		switch {
-		case !x.stored, given[x.name], there[x.name]:
+		case !x.stored, given[x.name], there[x.name], x.purged:
 		case x.accepted && x.outcome == protocol.SysFlagTransactionRollback:
 		case x.tried && !x.accepted: // it may have been taken
 		default:

@@ -19,6 +19,7 @@ type item struct {
 	offset int64
 	sentAt int64
 	handle string // recalls it
+	purged bool   // or perhaps
 }
 
 // sendBack names a try of a message in a group's retry topic or among its dead letters.
@@ -83,10 +84,14 @@ type model struct {
 	kills    int
 	ends     map[place]int64
 	pops     pops
+	// gone are the first offsets of queues that were purged, maybe those of purges that were not answered.
+	gone  map[place]int64
+	maybe map[place]bool
 }
 
 func newModel() model {
-	m := model{items: map[string]*item{}, progress: map[place]*progress{}, tried: map[string]bool{}, ends: map[place]int64{}, pops: newPops()}
+	m := model{items: map[string]*item{}, progress: map[place]*progress{}, tried: map[string]bool{}, ends: map[place]int64{}, pops: newPops(),
+		gone: map[place]int64{}, maybe: map[place]bool{}}
 	for _, t := range topics {
 		for q := range int32(queues) {
 			m.progress[place{t, q}] = &progress{}

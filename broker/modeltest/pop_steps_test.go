@@ -146,8 +146,9 @@ func (w *world) ack(m *popped) error {
 	delete(w.pops.until, m.name) // it may have been done
 	_, err := w.must(w.members[0], protocol.ReqAckMessage, &protocol.AckMessageRequestHeader{ConsumerGroup: popGroup, Topic: m.topic, QueueID: m.queue,
 		ExtraInfo: m.handle, Offset: m.offset}, nil)
+	w.pops.done[m.name] = true // or perhaps
 	if err == nil && !w.killed.Load() { // a broker whose disk has stopped answers all the same
-		w.pops.done[m.name], w.pops.never[m.name] = true, true
+		w.pops.never[m.name] = true
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (w *world) popRest() error {
 func (w *world) notAcked() (left []string) {
 	for _, name := range w.names {
 		it := w.items[name]
-		if it.sure && it.never == "" && !protocol.IsRetryTopic(it.topic) && !protocol.IsDLQTopic(it.topic) && !w.pops.done[name] {
+		if it.sure && it.never == "" && it.topic != purgedTopic && !protocol.IsRetryTopic(it.topic) && !protocol.IsDLQTopic(it.topic) && !w.pops.done[name] {
 			left = append(left, name)
 		}
 	}

@@ -34,6 +34,7 @@ var script = []step{
 	{8, (*world).commitOffset},
 	{4, (*world).pullOne},
 	{3, (*world).resetOffset},
+	{2, (*world).purge},
 	{10, (*world).popAny},
 	{8, (*world).ackSome},
 	{3, (*world).changeOne},
@@ -89,7 +90,7 @@ func run(seed uint64, all bool) (err error) {
 }
 
 func (w *world) makeTopics() error {
-	for _, t := range topics {
+	for _, t := range allTopics {
 		if _, err := w.must(w.producer, protocol.ReqUpdateAndCreateTopic, &protocol.UpdateAndCreateTopicRequestHeader{Topic: t, DefaultTopic: protocol.DefaultTopic,
 			ReadQueueNums: queues, WriteQueueNums: queues, Perm: 6, TopicFilterType: "SINGLE_TAG"}, nil); err != nil {
 			return err

@@ -48,7 +48,7 @@ func (w *world) sends() error {
 // message makes the next message: plain, delayed, timed or half.
 func (w *world) message(kind int) sending {
 	n := len(w.names)
-	it := &item{name: fmt.Sprint("m", n), topic: topics[w.rng.IntN(len(topics))], queue: int32(w.rng.IntN(queues)), sentAt: w.now()}
+	it := &item{name: fmt.Sprint("m", n), topic: allTopics[w.rng.IntN(len(allTopics))], queue: int32(w.rng.IntN(queues)), sentAt: w.now()}
 	var props []byte
 	prop := func(name, value string) { props = protocol.AppendProperty(props, name, value) }
 	prop(protocol.PropertyUniqKey, "U"+it.name)

@@ -48,7 +48,7 @@ func (w *world) end(x *tx, asked bool) error {
 		return err
 	case r.Code == protocol.RespSuccess:
 		x.accepted, x.lost = true, false
-		x.sure = x.outcome == commit
+		x.sure = x.outcome == commit && !x.purged
 		return nil
 	case w.killed.Load():
 		return errDead

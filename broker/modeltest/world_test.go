@@ -30,6 +30,12 @@ const (
 // topics of the run; all kinds of messages go to all of them.
 var topics = []string{"A", "B"}
 
+// purgedTopic gets messages too; it is read by nobody, and purged now and then.
+const purgedTopic = "C"
+
+// allTopics are both.
+var allTopics = append([]string{purgedTopic}, topics...)
+
 // world is a broker under test and what clients did with it.
 type world struct {
 	seed  uint64
