@@ -112,7 +112,11 @@ func (b *Broker) tellMembers(group string) {
 	}
 }
 
+// tellMember makes one member ask who is in its group, unless the group's members are not to be told of changes.
 func (b *Broker) tellMember(group string, c remoting.Conn) {
+	if !b.notifyEnabled(group) {
+		return
+	}
 	cmd := protocol.NewRequest(protocol.ReqNotifyConsumerIDsChanged, &protocol.NotifyConsumerIDsChangedRequestHeader{ConsumerGroup: group}, nil)
 	if err := c.Oneway(cmd); err != nil {
 		b.log.Debugf("group %s: telling %s to share queues anew: %v", group, c.RemoteAddr(), err)

@@ -160,10 +160,10 @@ func (b *Broker) followClone(group, from, topic, who string) {
 	b.followReset(group, topic, keys)
 }
 
-// slowMembers are the push consumers of a group, and a topic, that do not obey at once.
+// slowMembers are the push consumers of a group, and a topic, that do not obey at once; none when they may not be told.
 func (b *Broker) slowMembers(group, topic string) []clients.Member {
 	g, _ := b.clients.Consumers(group)
-	if g.MessageModel == protocol.ModelBroadcasting || g.ConsumeType != protocol.ConsumePassively || g.Subscriptions[topic] == nil {
+	if !b.notifyEnabled(group) || g.MessageModel == protocol.ModelBroadcasting || g.ConsumeType != protocol.ConsumePassively || g.Subscriptions[topic] == nil {
 		return nil
 	}
 	return slices.DeleteFunc(g.Members, func(m clients.Member) bool { return obeysAtOnce(&m) })

@@ -151,3 +151,24 @@ func TestResetNeverFollowed(t *testing.T) {
 		t.Fatalf("code %d, next %s", r.Code, next)
 	}
 }
+
+// TestResetOfMembersThatAreNotTold: a group whose members are not told of changes is not made to leave; its pulls are sent on.
+func TestResetOfMembersThatAreNotTold(t *testing.T) {
+	b, operator := startFilled(t, 5)
+	operator.Must(protocol.ReqUpdateAndCreateSubscriptionGroup, nil, []byte(`{"groupName":"G","consumeEnable":true,"notifyConsumerIdsChangedEnable":false}`), nil)
+	c := brokertest.Dial(t, b.Addr())
+	c.Heartbeat("G", protocol.SubscriptionData{Topic: "T", SubString: "*", SubVersion: 1}) // a Go client
+	operator.Must(protocol.ReqInvokeBrokerToResetOffset, reset("G"), nil, nil)
+	r := pullFrom(c, 2, 2)
+	if next, _ := r.Ext.Get("nextBeginOffset"); r.Code != protocol.RespPullOffsetMoved || next != "5" {
+		t.Fatalf("code %d %s, next %s", r.Code, r.Remark, next)
+	}
+	if got := ids(t, c); got != c.ID() {
+		t.Fatalf("the member sees %s", got)
+	}
+	select {
+	case p := <-c.Pushes:
+		t.Fatalf("told: %d", p.Code)
+	default:
+	}
+}
