@@ -58,7 +58,7 @@ func (t *Table) newEntry(c protocol.TopicConfig, old *Entry) *Entry {
 		t.o.Log.Warnf("%v", err)
 	}
 	return &Entry{Config: c, System: t.o.Settings.IsBuiltIn(c.TopicName), MultiTags: c.TopicFilterType == protocol.FilterMultiTag,
-		BatchCQ: c.Attributes[protocol.AttributeQueueType] == "BatchCQ", Limits: limits}
+		BatchCQ: c.Attributes[protocol.AttributeQueueType] == "BatchCQ", Light: t.o.Settings.Light && protocol.IsLMQ(c.TopicName), Limits: limits}
 }
 
 // Stale says that the topic was changed or deleted since: ask the table again.
