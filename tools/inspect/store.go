@@ -78,6 +78,7 @@ func (s *storeFlags) add(c *cobra.Command) {
 	f.StringVar(&s.o.CommitLogDir, "commitlog", "", "folder of the commit log, if it is not DIR/commitlog (storePathCommitLog)")
 	f.Int64Var(&s.o.LogFileSize, "log-file-size", 0, "bytes of a commit log file, if the files do not show it (mappedFileSizeCommitLog)")
 	f.IntVar(&s.o.QueueFileUnits, "queue-file-units", 0, "units of a queue file, if the files do not show it (mappedFileSizeConsumeQueue / 20)")
+	f.IntVar(&s.o.BatchFileUnits, "batch-file-units", 0, "units of a batch queue file, if the files do not show it (mapperFileSizeBatchConsumeQueue / 46)")
 	f.Int32Var(&s.slots, "index-slots", 0, "slots of an index file, if the files do not show it (maxHashSlotNum)")
 	f.Int32Var(&s.entries, "index-entries", 0, "entries of an index file, if the files do not show it (maxIndexNum)")
 	f.StringVar(&s.delays, "delay-levels", "", "messageDelayLevel, if it is not the default and the queues do not show it")
