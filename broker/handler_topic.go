@@ -170,6 +170,9 @@ func (b *Broker) deleteTopic(c *call, h *protocol.DeleteTopicInBrokerRequestHead
 	if err := b.store.DeleteTopic(name); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
+	if err := b.deletePopRetries(name, b.offsets.Groups(name)); err != nil {
+		return nil, err
+	}
 	b.offsets.RemoveTopic(name)
 	if err := b.saveOffsets(); err != nil {
 		return nil, err

@@ -355,8 +355,18 @@ func TestPopOfANewTopic(t *testing.T) {
 	for i := range 3 {
 		c.Send("P", 0, "", fmt.Sprint(i))
 	}
-	c.popAll(3, time.Minute)
+	c.popAll(3, time.Second)
+	const retry = "%RETRY%G_P"
+	brokertest.Until(t, "a retry topic", func() error {
+		if r := c.Call(protocol.ReqGetTopicConfig, &protocol.GetTopicConfigRequestHeader{Topic: retry}, nil); r.Code != protocol.RespSuccess {
+			return fmt.Errorf("%d %s", r.Code, r.Remark)
+		}
+		return nil
+	})
 	c.Must(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicInBrokerRequestHeader{Topic: "P"}, nil, nil)
+	if r := c.Call(protocol.ReqGetTopicConfig, &protocol.GetTopicConfigRequestHeader{Topic: retry}, nil); r.Code != protocol.RespTopicNotExist {
+		t.Fatalf("the retry topic is still there: %d %s", r.Code, r.Remark)
+	}
 	c.Send("P", 0, "", "new")
 	if list := c.popAll(1, time.Minute); string(list[0].Body) != "new" {
 		t.Fatalf("got %s", list[0].Body)

@@ -19,7 +19,9 @@ import (
 //	entry   u32 length of what follows the checksum, u32 CRC32C of it, kind byte, fields as varints (signed: zigzag), strings with their length
 //
 // An entry that is cut off or damaged ends its file: a kill in the middle of a write. Entries say what is, not what changes, so reading one
-// twice does no harm. When a file is full, the next one begins with the state of all queues, and then the old one is removed.
+// twice does no harm. Those of one queue may come in another order than things happened, because each turn writes its own at its end: offsets only
+// grow, bits only come, within an epoch; an entry of an older epoch is void, and the first of a newer one voids what was before. Only the order info
+// of a queue is replaced by the next; it is written under the queue's lock. When a file is full, the next one begins with the state of all queues, and then the old one is removed.
 
 const (
 	journalMagic  = "SMQPOP\x00\x01"
@@ -34,12 +36,12 @@ const (
 // Kinds of entries. On disk, do not change.
 const (
 	entryQueue   = 1  // num, topic, group, queue id
-	entryPoint   = 2  // num, start, popTime, invisible, reviveQueue, next, bits, state, count, offsets - start unless one after the other
+	entryPoint   = 2  // num, epoch, start, popTime, invisible, reviveQueue, next, bits, state, count, offsets - start unless one after the other
 	entryBits    = 3  // num, start, popTime, bits
 	entryStored  = 4  // num, start, popTime, bits
 	entryGone    = 5  // num, start, popTime
-	entryNext    = 6  // num, next
-	entryForget  = 7  // num
+	entryNext    = 6  // num, epoch, next
+	entryForget  = 7  // num, epoch
 	entryOrder   = 8  // num, committed offset, order info as consumerOrderInfo.json has it
 	entryRevived = 9  // revive queue, last done offset
 	entryStoring = 10 // num, start, popTime: before the record is appended
@@ -200,6 +202,7 @@ func (e *entries) queue(q *queue) {
 func (e *entries) point(q *queue, p *point) {
 	e.begin(entryPoint)
 	e.num(q.num)
+	e.num(q.epoch)
 	for _, v := range [...]int64{p.StartOffset, p.PopTime, p.Invisible, int64(p.reviveQueue), p.next, int64(p.Bits), int64(p.written)} {
 		e.int(v)
 	}
@@ -236,6 +239,7 @@ func (e *entries) of(kind byte, q *queue, p *point) {
 func (e *entries) next(q *queue, next int64) {
 	e.begin(entryNext)
 	e.num(q.num)
+	e.num(q.epoch)
 	e.int(next)
 	e.end()
 }
@@ -243,6 +247,7 @@ func (e *entries) next(q *queue, next int64) {
 func (e *entries) forget(q *queue) {
 	e.begin(entryForget)
 	e.num(q.num)
+	e.num(q.epoch)
 	e.end()
 }
 

@@ -39,8 +39,7 @@ func (t *Turn) ackOrderedLocked(q *queue, r *Receipt) (free bool, err error) {
 	if !s.o.Offsets.HasReset(q.offsetKey()) {
 		s.o.Offsets.Commit(q.offsetKey(), next, offset.Origin{})
 	}
-	t.j.order(q, next, encodeOrder(q.order))
-	s.orders.Mark()
+	t.orderLocked(q, next)
 	return q.order.blockedUntil("", clock.Millis(s.o.Clock)) == 0, nil
 }
 
@@ -67,12 +66,18 @@ func (t *Turn) changeOrdered(r *Receipt, invisible, now int64) (Changed, error) 
 			o.NextVisible = map[int64]int64{}
 		}
 		o.NextVisible[r.Offset] = visible
-		t.j.order(q, committed, encodeOrder(o))
-		s.orders.Mark()
+		t.orderLocked(q, committed)
 	}
 	q.mu.Unlock()
 	s.o.Released(q.key.topic, q.key.group, q.key.id) // who waits may have to wait less
 	return Changed{r.Handle.PopTime, visible - r.Handle.PopTime, OrderQueue}, nil
+}
+
+// orderLocked writes the order info to the journal, while nobody else can change it.
+func (t *Turn) orderLocked(q *queue, committed int64) {
+	t.j.order(q, committed, encodeOrder(q.order))
+	t.s.note(&t.j)
+	t.s.orders.Mark()
 }
 
 func (o *orderInfo) has(offset int64) bool {

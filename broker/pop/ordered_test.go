@@ -135,3 +135,22 @@ func TestOrderedFile(t *testing.T) {
 		}
 	}
 }
+
+// TestOrderedFileAndJournal: queues that only the file has, and those that only the journal has, are not taken for each other.
+func TestOrderedFileAndJournal(t *testing.T) {
+	b := newBench(t)
+	b.sends(4)
+	b.take(Take{Topic: "T", Group: "O", Ordered: true, Max: 2})
+	b.stop()
+	b.open()
+	b.take(Take{Topic: "T", Group: "A", Max: 3})
+	for range 2 {
+		b.kill()
+		if _, res, _ := b.take(Take{Topic: "T", Group: "O", Ordered: true}); res.Status != Blocked {
+			t.Fatalf("%+v", res)
+		}
+		if next, _ := b.s.Next("T", "A", 0); next != 3 {
+			t.Fatalf("A stands at %d", next)
+		}
+	}
+}

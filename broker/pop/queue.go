@@ -58,14 +58,14 @@ type queue struct {
 	num  uint64 // in the journal
 
 	mu        sync.Mutex
-	reading   bool // somebody takes from it
-	contended bool // and somebody else wanted to
-	known     bool // next counts
-	seen      bool // the group has a committed offset
-	active    bool // in Service.active
-	epoch     uint64
-	next      int64 // to be taken, when known
-	due       int64 // ms: when the first held point must be stored
+	reading   bool   // somebody takes from it
+	contended bool   // and somebody else wanted to
+	known     bool   // next counts
+	seen      bool   // the group has a committed offset
+	active    bool   // in Service.active
+	epoch     uint64 // of what the journal says: see there
+	next      int64  // to be taken, when known
+	due       int64  // ms: when the first held point must be stored
 	list      []*point
 	points    map[pointID]*point
 	acked     []*point // stored ones with bits that the store does not have
@@ -105,6 +105,13 @@ func (q *queue) dropLocked(p *point) {
 }
 
 func (q *queue) wasThereLocked(id pointID) bool { return slices.Contains(q.recent, id) }
+
+// reachLocked notes that everything before next was taken.
+func (q *queue) reachLocked(next int64) {
+	if !q.known || next > q.next {
+		q.next, q.known = max(next, 0), true
+	}
+}
 
 // advanceLocked takes finished and stored points from the head of the list. It returns the offset that the group has reached.
 func (q *queue) advanceLocked() (next int64, moved bool) {

@@ -122,7 +122,9 @@ func (r *replayed) declare(kind byte, f *fields) {
 func (r *replayed) apply(kind byte, f *fields, broker string) {
 	if kind == entryRevived {
 		if n, done := f.num(), f.int(); !f.bad && n < 1<<20 {
-			r.revived[int32(n)] = done
+			if old, ok := r.revived[int32(n)]; !ok || done > old {
+				r.revived[int32(n)] = done
+			}
 		}
 		return
 	}
@@ -131,14 +133,20 @@ func (r *replayed) apply(kind byte, f *fields, broker string) {
 		return
 	}
 	switch kind {
-	case entryPoint:
-		r.point(q, f, broker)
-	case entryNext:
-		if next := f.int(); !f.bad && next >= 0 {
-			q.next, q.known = next, true
+	case entryPoint, entryNext, entryForget:
+		epoch := f.num()
+		if f.bad || epoch < q.epoch {
+			return
 		}
-	case entryForget:
-		q.forgetLocked(false)
+		if epoch > q.epoch {
+			q.forgetLocked(false)
+			q.epoch = epoch
+		}
+		if kind == entryPoint {
+			r.point(q, f, broker)
+		} else if next := f.int(); kind == entryNext && !f.bad {
+			q.reachLocked(next)
+		}
 	case entryOrder:
 		committed, info := f.int(), f.bytes()
 		if f.bad {
@@ -181,7 +189,7 @@ func (r *replayed) point(q *queue, f *fields, broker string) {
 		return
 	}
 	if listed {
-		q.next, q.known = p.next, true
+		q.reachLocked(p.next)
 	}
 	q.addLocked(p, listed)
 }

@@ -334,13 +334,7 @@ func (r *reviver) message(t *Turn, w *waiting, off int64) error {
 	}
 	var p protocol.PropertyView
 	p.Parse(v.Properties)
-	t.props = append(t.props[:0], v.Properties...)
-	if n := len(t.props); n > 0 && t.props[n-1] != protocol.PropertySeparator {
-		t.props = append(t.props, protocol.PropertySeparator)
-	}
-	if p.FirstPopTime == "" {
-		t.props = protocol.AppendProperty(t.props, protocol.PropertyFirstPopTime, strconv.FormatInt(w.PopTime, 10))
-	}
+	t.props = retryProperties(t.props[:0], &v, &p, w)
 	self := s.o.Self()
 	m := store.Message{Topic: topic, Flag: v.Flag, SysFlag: v.SysFlag, BornTimestamp: v.BornTimestamp, BornHost: self, StoreHost: self,
 		ReconsumeTimes: v.ReconsumeTimes + 1, Properties: t.props, Body: v.Body, Tags: p.Tags, Keys: p.Keys, UniqKey: p.UniqKey}
@@ -351,4 +345,19 @@ func (r *reviver) message(t *Turn, w *waiting, off int64) error {
 	t.records++
 	s.o.Revived(topic, len(v.Body)+len(t.props))
 	return nil
+}
+
+// retryProperties are those of a copy: since when the message is popped, and by which group, as Java notes them.
+func retryProperties(dst []byte, v *protocol.MessageView, p *protocol.PropertyView, w *waiting) []byte {
+	dst = append(dst, v.Properties...)
+	if n := len(dst); n > 0 && dst[n-1] != protocol.PropertySeparator {
+		dst = append(dst, protocol.PropertySeparator)
+	}
+	if p.FirstPopTime == "" {
+		dst = protocol.AppendProperty(dst, protocol.PropertyFirstPopTime, strconv.FormatInt(w.PopTime, 10))
+	}
+	if _, has := v.Property(protocol.PropertyOriginGroup); !has {
+		dst = protocol.AppendProperty(dst, protocol.PropertyOriginGroup, w.Group)
+	}
+	return dst
 }

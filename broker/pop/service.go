@@ -123,13 +123,16 @@ func New(o Options) *Service {
 
 // Load reads consumerOrderInfo.json and the journal, and begins a new journal.
 func (s *Service) Load() error {
-	if err := s.loadOrders(); err != nil {
-		return err
-	}
 	r, last, err := s.journal.replay(s.o.Broker)
 	if errors.Is(err, errJournal) {
 		s.o.Log.Errorf("what was popped is taken from the log: %v", err)
 	} else if err != nil {
+		return err
+	}
+	for num := range r.queues {
+		s.nums.Store(max(s.nums.Load(), num))
+	}
+	if err := s.loadOrders(); err != nil {
 		return err
 	}
 	s.fromHere = clock.Millis(s.o.Clock) + startSlackMs
@@ -149,8 +152,7 @@ func (s *Service) Load() error {
 // adopt takes over what the journal says, as far as the log has it.
 func (s *Service) adopt(r *replayed) {
 	points := 0
-	for num, q := range r.queues {
-		s.nums.Store(max(s.nums.Load(), num))
+	for _, q := range r.queues {
 		if old := s.table.get(q.key); old != nil && q.order == nil {
 			q.order = old.order
 		}
@@ -336,8 +338,8 @@ func (s *Service) Forget(topic, group string) {
 		q.mu.Lock()
 		s.countDropped(q)
 		q.forgetLocked(false)
-		q.mu.Unlock()
 		e.forget(q)
+		q.mu.Unlock()
 	}
 	s.note(&e)
 }

@@ -517,3 +517,31 @@ func TestGetStatusSkips(t *testing.T) {
 		}
 	}
 }
+
+// TestTurnsEndInAnyOrder: what one turn writes to the journal may come after what another did later.
+func TestTurnsEndInAnyOrder(t *testing.T) {
+	b := newBench(t)
+	b.sends(4)
+	q := b.s.queueFor("T", "G", 0)
+	slow := b.s.Begin()
+	slow.begin(q, &Take{Topic: "T", Group: "G"}) // notes where the group stands
+	q.mu.Lock()
+	b.s.endReading(q)
+	list, _, _ := b.take(Take{Topic: "T"})
+	b.mustAck(list...)
+	slow.End(func(error) {})
+	b.kill()
+	b.wantBodies("popped already", b.pop(time.Minute, 1), "")
+
+	late := b.s.Begin()
+	var lists Lists
+	b.sends(1)
+	late.Take(&Take{Topic: "T", Group: "G", Max: 1, MaxBytes: 1 << 20, Invisible: 60_000, PopTime: b.clk.Now().UnixMilli()}, nil, &lists)
+	b.offsets.Reset(offset.Key{Group: "G", Topic: "T"}, 2, "test")
+	again, _, _ := b.take(Take{Topic: "T", Max: 1})
+	b.wantBodies("after the reset", again, "2 ")
+	late.End(func(error) {})
+	b.kill()
+	again, _, _ = b.take(Take{Topic: "T", Max: 1})
+	b.wantBodies("after the reset and a kill", again, "3 ")
+}

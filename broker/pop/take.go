@@ -201,8 +201,9 @@ func (s *Service) dropHeldLocked(q *queue) {
 // jumpLocked goes to an offset that the queue has.
 func (t *Turn) jumpLocked(q *queue, off int64) {
 	t.s.o.Log.Infof("pop: group %s topic %s queue %d goes on at offset %d, for what it stood at is not there", q.key.group, q.key.topic, q.key.id, off)
+	q.epoch++
 	q.next, q.known = off, true
-	t.j.next(q, off)
+	t.s.snapshotLocked(&t.j, q)
 	committed, _ := t.s.o.Offsets.Query(q.offsetKey())
 	switch {
 	case len(q.list) == 0:
@@ -218,8 +219,7 @@ func (t *Turn) tookLocked(q *queue, r *Take, start, next int64, recs []byte, out
 	if r.Ordered {
 		now := clock.Millis(t.s.o.Clock)
 		q.order = newOrder(q.order, string([]byte(r.AttemptID)), r.PopTime, r.Invisible, now, t.offs)
-		t.j.order(q, start, encodeOrder(q.order))
-		t.s.orders.Mark()
+		t.orderLocked(q, start)
 		out.Counts = q.order.appendCounts(out.Counts, q.mark, q.key.id)
 	} else {
 		p := &point{reviveQueue: r.ReviveQueue, next: next}

@@ -1,9 +1,11 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,21 +37,29 @@ func newPopper(t testing.TB, s *harness.Server, topic, group string) *popper {
 // pop asks once; poll is how long the broker may wait for a message.
 func (p *popper) pop(invisible, poll time.Duration) []popItem {
 	p.t.Helper()
+	out, err := p.ask(invisible, poll)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return out
+}
+
+func (p *popper) ask(invisible, poll time.Duration) ([]popItem, error) {
 	reply, err := p.w.ask(protocol.ReqPopMessage, &protocol.PopMessageRequestHeader{ConsumerGroup: p.group, Topic: p.topic, QueueID: -1, MaxMsgNums: 32,
 		InvisibleTime: invisible.Milliseconds(), PollTime: poll.Milliseconds(), BornTime: time.Now().UnixMilli(), ExpType: "TAG", Exp: "*", Order: protocol.Some(false)}, nil)
 	if err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	switch code := protocol.ResponseCode(reply.Code); code {
 	case protocol.RespSuccess:
 	case protocol.RespPollingTimeout, protocol.RespPullNotFound:
-		return nil
+		return nil, nil
 	default:
-		p.t.Fatalf("pop: code %d %s", code, reply.Remark)
+		return nil, fmt.Errorf("pop: code %d %s", code, reply.Remark)
 	}
 	var h protocol.PopMessageResponseHeader
 	if err := h.DecodeExt(reply.Ext); err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	start := map[string]string{}
 	for _, e := range strings.Split(h.StartOffsetInfo, ";") {
@@ -59,7 +69,7 @@ func (p *popper) pop(invisible, poll time.Duration) []popItem {
 	}
 	list, err := records(reply.Body)
 	if err != nil {
-		p.t.Fatal(err)
+		return nil, err
 	}
 	var out []popItem
 	for _, v := range list {
@@ -69,23 +79,28 @@ func (p *popper) pop(invisible, poll time.Duration) []popItem {
 		} else {
 			at, ok := start[fmt.Sprint("0 ", v.QueueID)]
 			if !ok {
-				p.t.Fatalf("queue %d is not in %q", v.QueueID, h.StartOffsetInfo)
+				return nil, fmt.Errorf("queue %d is not in %q", v.QueueID, h.StartOffsetInfo)
 			}
 			it.handle = fmt.Sprintf("%s %d %d %d 0 %s %d %d", at, h.PopTime, h.InvisibleTime, h.ReviveQid, popBroker, v.QueueID, v.QueueOffset)
 		}
 		out = append(out, it)
 	}
-	return out
+	return out, nil
 }
 
 func (p *popper) ack(list ...popItem) {
 	p.t.Helper()
 	for i := range list {
-		it := &list[i]
-		if _, err := p.w.success(protocol.ReqAckMessage, &protocol.AckMessageRequestHeader{ConsumerGroup: p.group, Topic: it.topic, QueueID: it.QueueID, ExtraInfo: it.handle, Offset: it.QueueOffset}, nil); err != nil {
-			p.t.Fatalf("ack of %s with %s: %v", it.Body, it.handle, err)
+		if err := p.ackOne(&list[i]); err != nil {
+			p.t.Fatalf("ack of %s with %s: %v", list[i].Body, list[i].handle, err)
 		}
 	}
+}
+
+func (p *popper) ackOne(it *popItem) error {
+	_, err := p.w.success(protocol.ReqAckMessage, &protocol.AckMessageRequestHeader{ConsumerGroup: p.group, Topic: it.topic, QueueID: it.QueueID,
+		ExtraInfo: it.handle, Offset: it.QueueOffset}, nil)
+	return err
 }
 
 // collect pops until all the bodies have come; any other body fails the test.
@@ -136,44 +151,90 @@ func (p *popper) send(bodies ...string) {
 	}
 }
 
-// TestPopKill: the broker is killed again and again while messages are popped; nothing is lost, and what was acknowledged does not come back.
+// popRounds is how often TestPopKill kills.
+var popRounds = flag.Int("pop.rounds", 6, "kills of TestPopKill")
+
+// killBook is what consumers know: what was sent, and what was acknowledged.
+type killBook struct {
+	mu    sync.Mutex
+	sent  int
+	acked map[string]bool
+	maybe map[string]bool // the ack was not answered
+}
+
+// consume pops and acknowledges until the broker is gone. A third is left open.
+func (k *killBook) consume(t *testing.T, s *harness.Server, topic, group string) {
+	w, err := dialWire(s.Broker)
+	if err != nil {
+		return
+	}
+	defer w.conn.Close()
+	p := &popper{t, w, topic, group}
+	for {
+		list, err := p.ask(3*time.Second, 500*time.Millisecond)
+		if err != nil {
+			return
+		}
+		for i := range list {
+			body := string(list[i].Body)
+			k.mu.Lock()
+			if k.acked[body] {
+				t.Errorf("%s comes back after it was acknowledged: queue %d of %s, offset %d", body, list[i].QueueID, list[i].topic, list[i].QueueOffset)
+			}
+			k.maybe[body] = k.maybe[body] || i%3 != 0
+			k.mu.Unlock()
+			if i%3 == 0 {
+				continue
+			}
+			popped := time.Now()
+			if p.ackOne(&list[i]) != nil {
+				return
+			}
+			if time.Since(popped) < time.Second {
+				k.mu.Lock()
+				k.acked[body] = true
+				k.mu.Unlock()
+			}
+		}
+	}
+}
+
+// TestPopKill: the broker is killed again and again while consumers pop and acknowledge; nothing is lost, and what was acknowledged does
+// not come back.
 func TestPopKill(t *testing.T) {
-	const topic = "PopKill"
+	const topic, group, each = "PopKill", "PopKillGroup", 60
 	dir, ns := t.TempDir(), harness.Namesrv(t)
 	s := harness.Broker(t, dir, ns.Namesrv, "")
 	harness.CreateTopic(t, s, topic, 2)
-	p := newPopper(t, s, topic, "PopKillGroup")
-	acked := map[string]bool{}
-	check := func(list []popItem) []popItem {
-		for i := range list {
-			if acked[string(list[i].Body)] {
-				t.Fatalf("%s comes back after it was acknowledged", list[i].Body)
-			}
+	k := &killBook{acked: map[string]bool{}, maybe: map[string]bool{}}
+	for round := range *popRounds {
+		p := newPopper(t, s, topic, group)
+		var g sync.WaitGroup
+		for range 3 {
+			g.Go(func() { k.consume(t, s, topic, group) })
 		}
-		return list
-	}
-	const rounds, each = 6, 10
-	for round := range rounds {
-		p.send(names(round*each, (round+1)*each)...)
-		list := check(p.pop(3*time.Second, 2*time.Second))
-		for i := range list {
-			if i%3 != 0 {
-				p.ack(list[i])
-				acked[string(list[i].Body)] = true
-			}
-		}
+		p.send(names(k.sent, k.sent+each)...)
+		k.sent += each
+		time.Sleep(time.Duration(round*37%200) * time.Millisecond)
 		s.Proc.Kill()
+		g.Wait()
 		s = harness.Broker(t, dir, ns.Namesrv, "")
-		p = newPopper(t, s, topic, "PopKillGroup")
 	}
+	p := newPopper(t, s, topic, group)
 	harness.Eventually(t, 60*time.Second, func() string {
-		for _, it := range check(p.pop(30*time.Second, time.Second)) {
+		for _, it := range p.pop(30*time.Second, time.Second) {
+			if k.acked[string(it.Body)] {
+				t.Fatalf("%s comes back after it was acknowledged", it.Body)
+			}
 			p.ack(it)
-			acked[string(it.Body)] = true
+			k.acked[string(it.Body)] = true
 		}
-		if len(acked) != rounds*each {
-			return fmt.Sprintf("%d of %d acknowledged", len(acked), rounds*each)
+		for _, name := range names(0, k.sent) {
+			if !k.acked[name] && !k.maybe[name] {
+				return "lost: " + name
+			}
 		}
 		return ""
 	})
+	t.Logf("%d messages, %d acknowledged and answered", k.sent, len(k.acked))
 }
