@@ -15,7 +15,8 @@
 //	                     └─ after transactionCheckMax checks ─→ TRANS_CHECK_MAX_TIME_TOPIC + mark
 //
 // The outcome and its mark are one append, the outcome first: a crash may tear the mark off, which repeats a check, but cannot lose
-// a message or bring back a rolled back one. Java writes the marks up to 3 s later.
+// a message or bring back a rolled back one. Java writes the marks up to 3 s later. Where the disk wrote the mark first and the power failed
+// then, recovery finds a hole in front of it: see reopen.
 //
 // A message that was put back has two offsets or more. All its records name the first one (TRAN_PREPARED_QUEUE_OFFSET, the root), so that
 // an outcome for any of them ends the transaction once: the first outcome wins, and a later one stores nothing. The mark names all
