@@ -9,7 +9,8 @@
 //	SEEDMQ_MODEL_SECONDS=60 go test ./broker/modeltest         as long as that
 //	SEEDMQ_MODEL_SEED=123 go test -v ./broker/modeltest        that seed only, with all that was done
 //
-// Seeds that found a fault are kept in testdata/seeds, one in a line, with what they found.
+// Seeds that found a fault are kept in testdata/seeds, one in a line, with what they found. A change of the script makes other runs of them, and the
+// broker's goroutines another order; so what a seed found gets a test of its own in its package, too.
 //
 // Concurrency: a run is one goroutine; runs share nothing.
 package modeltest

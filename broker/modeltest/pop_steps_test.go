@@ -146,7 +146,7 @@ func (w *world) ack(m *popped) error {
 	delete(w.pops.until, m.name) // it may have been done
 	_, err := w.must(w.members[0], protocol.ReqAckMessage, &protocol.AckMessageRequestHeader{ConsumerGroup: popGroup, Topic: m.topic, QueueID: m.queue,
 		ExtraInfo: m.handle, Offset: m.offset}, nil)
-	w.pops.done[m.name] = true // or perhaps
+	w.pops.done[m.name] = true          // or perhaps
 	if err == nil && !w.killed.Load() { // a broker whose disk has stopped answers all the same
 		w.pops.never[m.name] = true
 	}

@@ -118,7 +118,7 @@ func (w *world) alive(err error) error {
 	return w.kill()
 }
 
-// TestModel plays the seeds that failed once, and then new ones for SEEDMQ_MODEL_SECONDS (2).
+// TestModel plays the seeds that failed once, and then new ones for SEEDMQ_MODEL_SECONDS (1).
 func TestModel(t *testing.T) {
 	if one := os.Getenv("SEEDMQ_MODEL_SEED"); one != "" {
 		seed, err := strconv.ParseUint(one, 10, 64)
@@ -132,7 +132,7 @@ func TestModel(t *testing.T) {
 	}
 	seconds, err := strconv.Atoi(os.Getenv("SEEDMQ_MODEL_SECONDS"))
 	if err != nil {
-		seconds = 2
+		seconds = 1
 	}
 	seeds := make(chan uint64)
 	var runs atomic.Int64
