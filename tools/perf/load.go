@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,19 @@ type sending struct {
 	time          time.Duration
 	messages      int64 // stop after so many; 0: only time
 	uniqueKeys    bool  // a UNIQ_KEY for each message, as real clients send it
+	size          int   // of the bodies; 0: bodySize
+	varied        *varied
 }
+
+// varied is a property that each message has with a value of its own.
+type varied struct {
+	name   string
+	digits int
+	value  func(n int64) int // of the n-th message of all
+}
+
+// placeholder is the value in the frame before it is patched.
+func (v *varied) placeholder() string { return strings.Repeat("9", v.digits) }
 
 // topicName has the same length for all i.
 func topicName(prefix string, i int) string { return fmt.Sprintf("%s%05d", prefix, i) }
@@ -83,6 +96,7 @@ func (l *sending) run(ctx context.Context) (figures, error) {
 		fmt.Fprintf(os.Stderr, "perf: %d errors, the first: %s\n", f.errors, cmp.Or(f.refusal, "no answer"))
 	}
 	slices.Sort(all)
+	f.count = int64(len(all))
 	f.rate = float64(len(all)) / took.Seconds()
 	f.p50, f.p99 = quantile(all, .5), quantile(all, .99)
 	return f, nil
@@ -106,6 +120,7 @@ type sender struct {
 	topic  int
 	queue  int
 	key    int // -1: none
+	value  int // of the varied property
 	free   chan int
 	gone   chan struct{} // closed when the reader has ended
 	starts []atomic.Int64
@@ -132,12 +147,15 @@ func newSender(l *sending, c net.Conn, index int) *sender {
 	if l.uniqueKeys {
 		props = protocol.AppendProperty(props, protocol.PropertyUniqKey, keyMark)
 	}
+	if v := l.varied; v != nil {
+		props = protocol.AppendProperty(props, v.name, v.placeholder())
+	}
 	props = protocol.AppendProperty(props, protocol.PropertyWait, "true")
 	topic := topicName(l.prefix, 0)
 	cmd := protocol.NewRequest(protocol.ReqSendMessageV2, &protocol.SendMessageV2RequestHeader{ProducerGroup: "perf", Topic: topic,
 		DefaultTopic: protocol.DefaultTopic, DefaultTopicQueueNums: 4, BornTimestamp: time.Now().UnixMilli(), Properties: string(props),
 		ReconsumeTimes: protocol.Some(int32(0)), UnitMode: protocol.Some(false), Batch: protocol.Some(false), BrokerName: "perf"},
-		bytes.Repeat([]byte("a"), bodySize))
+		bytes.Repeat([]byte("a"), cmp.Or(l.size, bodySize)))
 	cmd.Opaque = opaqueBase
 	s.frame = protocol.AppendFrame(nil, cmd)
 	s.opaque = bytes.Index(s.frame, []byte(strconv.Itoa(opaqueBase)))
@@ -145,6 +163,10 @@ func newSender(l *sending, c net.Conn, index int) *sender {
 	s.queue = bytes.Index(s.frame, []byte(`"e":"0"`)) + len(`"e":"`)
 	if l.uniqueKeys {
 		s.key = bytes.Index(s.frame, []byte(keyMark))
+	}
+	if v := l.varied; v != nil {
+		s.value = bytes.Index(s.frame, []byte(v.name))
+		s.value += bytes.Index(s.frame[s.value:], []byte(v.placeholder()))
 	}
 	return s
 }
@@ -228,6 +250,9 @@ func (s *sender) patch(slot int, n int64) {
 	digits(s.frame[s.topic:], int(n/queues)%s.l.topics, topicDigit)
 	if s.key >= 0 {
 		digits(s.frame[s.key:], int(n), 16)
+	}
+	if v := s.l.varied; v != nil {
+		digits(s.frame[s.value:], v.value(n), v.digits)
 	}
 }
 

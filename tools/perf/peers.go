@@ -56,31 +56,40 @@ type contest struct {
 	ports map[string]int
 }
 
-func newContest(ctx context.Context, e *env, flush string) (c *contest, err error) {
+// newPair starts ours, and Java's where it is there, with the same lines in their configurations.
+func newPair(ctx context.Context, e *env, conf string) (c *contest, err error) {
 	c = &contest{e: e, ports: map[string]int{}}
 	defer func() {
 		if err != nil {
 			c.close()
 		}
 	}()
-	if c.ours, err = newServer(e.bin, e.dir, "ours", "flushDiskType="+flush); err != nil {
+	if c.ours, err = newServer(e.bin, e.dir, "ours", conf); err != nil {
 		return c, err
 	}
 	if _, err = c.ours.start(ctx); err != nil {
 		return c, err
 	}
 	c.ports["ours"] = c.ours.port
-	if e.java != "" {
-		if c.java, err = newServer("", e.dir, "java", "flushDiskType="+flush); err != nil {
-			return c, err
-		}
-		if err = c.startJava(ctx); err != nil {
-			return c, err
-		}
+	if e.java == "" {
+		return c, nil
+	}
+	if c.java, err = newServer("", e.dir, "java", conf); err != nil {
+		return c, err
+	}
+	if err = c.startJava(ctx); err == nil {
 		c.ports["java"] = c.java.port
 	}
-	if e.limit != "" {
-		err = c.startLimit(ctx, flush)
+	return c, err
+}
+
+// newContest is a pair and the limit.
+func newContest(ctx context.Context, e *env, flush string) (*contest, error) {
+	c, err := newPair(ctx, e, "flushDiskType="+flush)
+	if err == nil && e.limit != "" {
+		if err = c.startLimit(ctx, flush); err != nil {
+			c.close()
+		}
 	}
 	return c, err
 }

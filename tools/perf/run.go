@@ -38,6 +38,7 @@ func rows() []row {
 		{"throughput", throughput}, {"throughput-sync", throughputSync}, {"e2e", endToEnd},
 		{"idle", idle}, {"topics", manyTopics}, {"queues", manyQueues}, {"big", bigStore},
 		{"cold", coldConsumer}, {"connections", connections}, {"stop", stops},
+		{"transactions", transactions}, {"pop", pops}, {"sql", sqlFilter}, {"timers", timers},
 	}
 }
 

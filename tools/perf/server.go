@@ -18,6 +18,7 @@ import (
 // server is a NameServer and a broker over a data folder that outlives them.
 type server struct {
 	bin, dir, conf  string
+	name            string // of the broker
 	nsPort, port    int
 	namesrv, broker *process
 	admin           *admin.Client
@@ -25,7 +26,7 @@ type server struct {
 
 // newServer makes the folder and the configuration. Nothing runs yet.
 func newServer(bin, root, name, extra string) (*server, error) {
-	s := &server{bin: bin, dir: filepath.Join(root, name)}
+	s := &server{bin: bin, name: name, dir: filepath.Join(root, name)}
 	if err := os.MkdirAll(s.dir, 0o755); err != nil {
 		return nil, err
 	}

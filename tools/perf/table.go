@@ -39,7 +39,9 @@ func judge(ok bool) verdict {
 type figures struct {
 	rate, p50, p99 float64
 	errors         int64
-	refusal        string // what the first error said
+	refusal        string  // what the first error said
+	count          int64   // messages
+	cpu            float64 // processor time of the server for one message, µs
 }
 
 // column takes one figure of several runs and returns its median.
