@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +20,8 @@ var lightQueues = []string{"%LMQ%a", "%LMQ%b", "%LMQ%c"}
 // vary makes a batch of some messages, and has others enter light queues.
 func (b *Bench) vary(m *store.Message, s *Sent) {
 	switch {
+	case s.N%27 == 14: // a single message among the batches
+		s.Topic, m.Topic = BatchTopic, BatchTopic
 	case s.N%9 == 5:
 		s.Topic, s.Inner = BatchTopic, int64(1+b.rng.IntN(4))
 		m.Topic, m.Inner = s.Topic, int32(s.Inner)
@@ -33,6 +36,19 @@ func (b *Bench) vary(m *store.Message, s *Sent) {
 		s.Light = lightQueues[first : first+1+b.rng.IntN(len(lightQueues)-first)]
 		m.Properties = protocol.AppendProperty(m.Properties, protocol.PropertyInnerMultiDispatch, strings.Join(s.Light, ","))
 	}
+}
+
+// writeTopics writes the file that says which topics have batch queues. Single messages do not say it themselves.
+func (b *Bench) writeTopics() error {
+	if err := b.FS.MkdirAll(Root + "/config"); err != nil {
+		return err
+	}
+	f, err := b.FS.Create(Root + "/config/topics.json")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt([]byte(`{"topicConfigTable":{"`+BatchTopic+`":{"attributes":{"queue.type":"BatchCQ"}}}}`), 0)
+	return errors.Join(err, f.Sync(), f.Close(), b.FS.SyncDir(Root+"/config"))
 }
 
 // checkInner says whether the properties of a record of a batch queue say what its unit does.

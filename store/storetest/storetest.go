@@ -53,8 +53,9 @@ type Bench struct {
 	// Expired is the log position below which files may be gone.
 	Expired int64
 
-	rng   *rand.Rand
-	batch *store.Batch
+	topics bool // topics.json is written
+	rng    *rand.Rand
+	batch  *store.Batch
 }
 
 // New returns a bench with small files on an empty disk. Change Opt before Open.
@@ -83,6 +84,12 @@ func (b *Bench) Log(w interface{ Write([]byte) (int, error) }) {
 // Open opens the store on the present disk.
 func (b *Bench) Open() error {
 	b.Opt.FS = b.FS
+	if !b.topics {
+		if err := b.writeTopics(); err != nil {
+			return err
+		}
+		b.topics = true
+	}
 	s, err := store.Open(b.Opt)
 	if err != nil {
 		return err
