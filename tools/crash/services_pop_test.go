@@ -17,12 +17,13 @@ type pops struct {
 	book
 	acked map[string]time.Time
 	taken map[string]bool // and not acknowledged: a kill may leave two of it
+	dying map[string]bool // was being acknowledged when the broker was killed: perhaps it is
 	n     int
 }
 
 func TestKillPops(t *testing.T) {
 	killService(t, "brokerName=crash-broker\nflushConsumerOffsetInterval=200\n", []string{"Pop"}, func(*server) service {
-		return &pops{book: newBook(t), acked: map[string]time.Time{}, taken: map[string]bool{}}
+		return &pops{book: newBook(t), acked: map[string]time.Time{}, taken: map[string]bool{}, dying: map[string]bool{}}
 	})
 }
 
@@ -78,6 +79,9 @@ func (p *pops) member(ctx context.Context, addr, id string, all bool) {
 			}
 			if _, err := c.Call(ctx, protocol.ReqAckMessage, &protocol.AckMessageRequestHeader{ConsumerGroup: "Poppers", Topic: m.topic, QueueID: m.queue,
 				ExtraInfo: m.handle, Offset: m.offset}, nil, nil); err != nil {
+				p.mu.Lock()
+				p.dying[m.name] = true
+				p.mu.Unlock()
 				return
 			}
 			p.mu.Lock()
@@ -139,7 +143,7 @@ func (p *pops) judge(context.Context, string) string {
 	defer p.mu.Unlock()
 	missing := 0
 	for name := range p.due {
-		if _, acked := p.acked[name]; !acked {
+		if _, acked := p.acked[name]; !acked && !p.dying[name] {
 			missing++
 		}
 	}
