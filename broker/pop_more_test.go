@@ -115,7 +115,16 @@ func TestPopNotification(t *testing.T) {
 }
 
 func TestBatchAckAndChange(t *testing.T) {
-	b := brokertest.Start(t)
+	for _, flush := range []string{"ASYNC_FLUSH", "SYNC_FLUSH"} {
+		t.Run(flush, func(t *testing.T) {
+			t.Parallel()
+			batchAckAndChange(t, flush)
+		})
+	}
+}
+
+func batchAckAndChange(t *testing.T, flush string) {
+	b := brokertest.Start(t, func(o *broker.Options) { o.Store.FlushDiskType = flush })
 	c := newPopClient(t, b, "P", "G")
 	for i := range 6 {
 		c.Send("P", 0, "", fmt.Sprint(i))

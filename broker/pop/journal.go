@@ -58,7 +58,8 @@ type journal struct {
 	dir string
 
 	mu    sync.Mutex
-	file  fs.File // nil: closed
+	file  fs.File // nil: closed, or not begun
+	lazy  bool    // the first entry begins it
 	no    int
 	size  int64
 	base  int64 // size after the state of all queues was written
@@ -69,8 +70,24 @@ func (j *journal) name(no int) string {
 	return filepath.Join(j.dir, fmt.Sprintf("%s%08d", journalPrefix, no))
 }
 
-// open starts file no.
+// wait lets the first entry begin file no: a broker that nobody pops from has no journal.
+func (j *journal) wait(no int, since int64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lazy, j.no, j.since = true, no, since
+}
+
+// open begins file no.
 func (j *journal) open(no int, since int64) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.openLocked(no, since)
+}
+
+func (j *journal) openLocked(no int, since int64) error {
+	if err := j.fs.MkdirAll(j.dir); err != nil {
+		return fmt.Errorf("pop: journal: %w", err)
+	}
 	f, err := j.fs.Create(j.name(no))
 	if err != nil {
 		return fmt.Errorf("pop: journal: %w", err)
@@ -79,10 +96,8 @@ func (j *journal) open(no int, since int64) error {
 	if _, err := f.WriteAt(head, 0); err != nil {
 		return errors.Join(fmt.Errorf("pop: journal: %w", err), f.Close())
 	}
-	j.mu.Lock()
 	old := j.file
-	j.file, j.no, j.size, j.base, j.since = f, no, journalHeader, journalHeader, since
-	j.mu.Unlock()
+	j.file, j.lazy, j.no, j.size, j.base, j.since = f, false, no, journalHeader, journalHeader, since
 	if old != nil {
 		return old.Close()
 	}
@@ -96,6 +111,11 @@ func (j *journal) write(b []byte) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.lazy {
+		if err := j.openLocked(j.no, j.since); err != nil {
+			return err
+		}
+	}
 	if j.file == nil {
 		return nil // the service stops: what is left is stored, not journalled
 	}
@@ -154,7 +174,7 @@ func (j *journal) remove(before int) error {
 func (j *journal) close(everything bool) error {
 	j.mu.Lock()
 	f, no := j.file, j.no
-	j.file = nil
+	j.file, j.lazy = nil, false
 	j.mu.Unlock()
 	if f == nil {
 		return nil

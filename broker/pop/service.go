@@ -143,8 +143,9 @@ func (s *Service) Load() error {
 	for _, v := range s.revivers {
 		v.load(r.revived)
 	}
-	if err := s.o.FS.MkdirAll(s.o.Dir); err != nil {
-		return err
+	if !r.found && len(s.table.all(nil)) == 0 {
+		s.journal.wait(last+1, s.fromHere)
+		return nil
 	}
 	return s.rotate(last + 1)
 }

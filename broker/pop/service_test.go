@@ -545,3 +545,38 @@ func TestTurnsEndInAnyOrder(t *testing.T) {
 	again, _, _ = b.take(Take{Topic: "T", Max: 1})
 	b.wantBodies("after the reset and a kill", again, "3 ")
 }
+
+// TestRecordTwice: the timer may bring a check point twice after a kill.
+func TestRecordTwice(t *testing.T) {
+	b := newBench(t)
+	b.sends(2)
+	b.pop(5*time.Second, 1)
+	b.step(4500 * time.Millisecond)
+	k := queueName{testRevive, 0}
+	again := slices.Clone(b.store.queues[k])
+	if len(again) != 1 {
+		t.Fatalf("%d records", len(again))
+	}
+	b.step(3 * time.Second)
+	b.wantBodies("back", b.pop(time.Minute, 1), "0 1 ")
+	protocol.PatchRecord(again[0], 1, 0, 0)
+	b.store.queues[k] = append(b.store.queues[k], again...)
+	b.step(3 * time.Second)
+	b.wantBodies("twice", b.pop(time.Minute, 1), "")
+}
+
+// TestNoJournalUntilSomebodyPops: a broker without pop has no files of it.
+func TestNoJournalUntilSomebodyPops(t *testing.T) {
+	b := newBench(t)
+	b.step(time.Minute)
+	b.stop()
+	b.open()
+	if files, err := b.disk.List(JournalDir("/s")); err == nil {
+		t.Fatalf("%v", files)
+	}
+	b.sends(1)
+	b.pop(time.Minute, 1)
+	if files, err := b.disk.List(JournalDir("/s")); err != nil || len(files) != 1 {
+		t.Fatalf("%v %v", files, err)
+	}
+}
