@@ -280,7 +280,7 @@ func (b *Broker) cleanExpiredQueues(c *call, _ *none) (*remoting.Reply, error) {
 // cleanUnusedTopics removes the queues of topics that are not configured any more.
 func (b *Broker) cleanUnusedTopics(c *call, _ *none) (*remoting.Reply, error) {
 	for _, name := range b.store.Topics() {
-		if b.topics.Get(name) != nil || protocol.IsSystemTopic(name) {
+		if b.topics.Get(name) != nil || protocol.IsSystemTopic(name) || protocol.IsLMQ(name) {
 			continue
 		}
 		b.log.Infof("consume queues of topic %s, which is not configured, are removed, asked by %s", name, c.who())

@@ -277,6 +277,19 @@ func TestLightQueues(t *testing.T) {
 	if r := c.Call(protocol.ReqPullMessage, pullHeader("%LMQ%a", 0, 0), nil); r.Code != int32(protocol.RespTopicNotExist) {
 		t.Fatalf("code %d %s", r.Code, r.Remark)
 	}
+	c.Must(protocol.ReqCleanUnusedTopic, nil, nil, nil)
+	b.Stop(t)
+
+	b = brokertest.StartIn(t, dir, on) // and on again: nothing was lost
+	c = brokertest.Dial(t, b.Addr())
+	if views := stored(t, c, "%LMQ%a", 0, 4); len(views) != 4 || committed("%LMQ%group", "%LMQ%a") != 2 {
+		t.Fatalf("%v", texts(views))
+	}
+	c.Must(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicInBrokerRequestHeader{Topic: "%LMQ%a"}, nil, nil)
+	c.Send("T", 0, "INNER_MULTI_DISPATCH\x01%LMQ%a\x02", "anew")
+	if views := stored(t, c, "%LMQ%a", 0, 1); fmt.Sprint(texts(views)) != "[0 anew]" {
+		t.Fatalf("deleted, it has %v", texts(views))
+	}
 }
 
 // Of a batch the message goes back that the consumer names, alone; a single message does as everywhere.
