@@ -5,6 +5,7 @@
 //	commitlog/<20 digits>           the log; package mappedfile
 //	commitlog.deleted/              its files on their way out: ours
 //	consumequeue/<topic>/<queue>/   package consumequeue
+//	batchconsumequeue/…             the same of topics with queue.type=BatchCQ
 //	index/<time>                    package index
 //	checkpoint                      package checkpoint
 //	abort                           there while the store is open; found at start it means a crash
@@ -18,7 +19,9 @@
 // Batch.Add encodes it into the batch's buffer. Append takes the log's lock, gives all messages of the batch their queue
 // offsets, positions and store time, writes the buffer with one pwrite, hands the entries to the dispatcher and moves
 // the log's end. When the position is confirmed (async flush: at once; sync flush: when the flusher has synced it) the
-// dispatcher appends it to its queue and the index, and tells Options.OnArrival. From then on Get finds it.
+// dispatcher appends it to its queue and the index, and tells Options.OnArrival. From then on Get finds it. A record may
+// stand for several messages of its queue (Message.Inner), and may enter light queues too (light.go): late.go has what
+// Append then writes into it.
 //
 // # Goroutines
 //
