@@ -265,9 +265,18 @@ func (w *world) must(c *wire, code protocol.RequestCode, h protocol.HeaderEncode
 // settle gives the broker's goroutines a moment for what was asked of them, and those that look every now and then one look: to them, a
 // clock that jumps before is one that stood still.
 func (w *world) settle() {
-	w.clk.Advance(lookEvery)
+	w.advance(lookEvery)
 	for range 4 {
 		time.Sleep(500 * time.Microsecond)
+	}
+}
+
+// advance moves the clock and waits, not for long, until those that it woke sleep again.
+func (w *world) advance(d time.Duration) {
+	asleep := w.clk.Timers()
+	w.clk.Advance(d)
+	for n := 0; n < 25 && w.clk.Timers() < asleep && !w.killed.Load(); n++ {
+		time.Sleep(200 * time.Microsecond)
 	}
 }
 
@@ -280,7 +289,7 @@ func (w *world) pass(d time.Duration) error {
 	for d > 0 {
 		w.settle()
 		step := min(d, 50*time.Second)
-		w.clk.Advance(step)
+		w.advance(step)
 		d -= step
 		if err := w.beat(); err != nil {
 			return err
