@@ -8,7 +8,6 @@ import (
 
 	"github.com/seedmq/seedmq/broker/offset"
 	"github.com/seedmq/seedmq/remoting/protocol"
-	"github.com/seedmq/seedmq/store"
 )
 
 // TestHandlesFromBeforeAStop: those that a broker made before a clean stop, or a Java broker, are not in memory.
