@@ -47,10 +47,9 @@ func (p *parser) tooDeep(at token) error {
 func (p *parser) property(name string) *node {
 	slot, ok := p.slots[name]
 	if !ok {
-		name = strings.Clone(name)
-		slot = int32(len(p.names))
-		p.names = append(p.names, name)
-		p.slots[name] = slot
+		slot = int32(len(p.marks))
+		p.marks = append(p.marks, append([]byte(name), afterName))
+		p.slots[name] = slot // gone with the parser, as is the text
 	}
 	return &node{op: opProperty, slot: slot}
 }

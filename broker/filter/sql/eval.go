@@ -1,6 +1,9 @@
 package sql
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+)
 
 // tri is a truth value.
 type tri uint8
@@ -48,7 +51,7 @@ type value struct {
 
 // Match says whether the expression is TRUE for the encoded properties of a message: name 0x01 value 0x02 ...
 func (e *Expr) Match(props []byte) bool {
-	m := message{names: e.names, props: props}
+	m := message{expr: e, props: props}
 	return m.condition(e.root) == yes
 }
 
@@ -57,24 +60,32 @@ const keptSlots = 8
 
 // message is a message that is looked at.
 type message struct {
-	names []string
+	expr  *Expr
 	props []byte
-	kept  [keptSlots]struct {
-		known bool
-		text  []byte
-	}
+	known uint8 // bit: the slot was looked up
+	kept  [keptSlots]struct{ from, to int32 }
 }
 
 // property is the text of a property, nil when it is missing or empty.
 func (m *message) property(slot int32) []byte {
 	if slot >= keptSlots {
-		return find(m.props, m.names[slot])
+		from, to := find(m.props, m.expr.marks[slot])
+		return m.text(from, to)
 	}
 	k := &m.kept[slot]
-	if !k.known {
-		k.known, k.text = true, find(m.props, m.names[slot])
+	if bit := uint8(1) << slot; m.known&bit == 0 {
+		m.known |= bit
+		from, to := find(m.props, m.expr.marks[slot])
+		k.from, k.to = int32(from), int32(to)
 	}
-	return k.text
+	return m.text(int(k.from), int(k.to))
+}
+
+func (m *message) text(from, to int) []byte {
+	if from == to {
+		return nil
+	}
+	return m.props[from:to]
 }
 
 // Separators of the property string.
@@ -83,19 +94,29 @@ const (
 	afterValue = 2
 )
 
-// find looks for a property; the last of several counts, as in Java's map.
-func find(props []byte, name string) (text []byte) {
-	for len(props) > 0 {
-		pair, rest := props, []byte(nil)
-		if end := bytes.IndexByte(props, afterValue); end >= 0 {
-			pair, rest = props[:end], props[end+1:]
+// find looks for the property whose name and separator are mark, and returns where its value is, which is empty when there is none; the
+// last of several that have a value counts, as in Java's map.
+func find(props, mark []byte) (from, to int) {
+	for at := 0; ; {
+		i := bytes.Index(props[at:], mark)
+		if i < 0 {
+			return from, to
 		}
-		if n := len(name); len(pair) > n+1 && pair[n] == afterName && string(pair[:n]) == name {
-			text = pair[n+1:]
+		begin := at + i
+		value := begin + len(mark)
+		if begin > 0 && props[begin-1] != afterValue { // the end of a longer name, or in a value
+			at = begin + 1
+			continue
 		}
-		props = rest
+		end := bytes.IndexByte(props[value:], afterValue)
+		if end < 0 {
+			end = len(props) - value
+		}
+		if end > 0 {
+			from, to = value, value+end
+		}
+		at = value + end
 	}
-	return text
 }
 
 // condition evaluates a node that has a truth value.
@@ -180,6 +201,13 @@ func (m *message) value(n *node) value {
 
 // equal evaluates =. Two that are both missing are equal, as in Java.
 func (m *message) equal(n *node) tri {
+	if n.left.op == opProperty && n.right.op == opString {
+		text := m.property(n.left.slot)
+		if text == nil {
+			return unknown
+		}
+		return truth(bytes.Equal(text, n.right.text))
+	}
 	a, b := m.value(n.left), m.value(n.right)
 	switch {
 	case a.class == isNull:
@@ -216,6 +244,9 @@ var trueText = []byte("true")
 
 // order evaluates < <= > >=.
 func (m *message) order(n *node) tri {
+	if n.left.op == opProperty && n.right.op == opNumber {
+		return m.orderNumber(n)
+	}
 	a := m.value(n.left)
 	if a.class == isNull {
 		return unknown
@@ -228,7 +259,28 @@ func (m *message) order(n *node) tri {
 	if !ok {
 		return unknown
 	}
-	switch n.op {
+	return n.op.holds(c)
+}
+
+// orderNumber compares a property with a number, which is what nearly all expressions do.
+func (m *message) orderNumber(n *node) tri {
+	text, num := m.property(n.left.slot), &n.right.num
+	if text == nil {
+		return unknown
+	}
+	if i, ok := parseWhole(text); ok && num.whole {
+		return n.op.holds(cmp.Compare(i, num.i))
+	}
+	x, ok := parseNumber(text)
+	if !ok {
+		return unknown
+	}
+	return n.op.holds(x.compare(*num))
+}
+
+// holds says whether a comparison with the result c is true.
+func (o op) holds(c int) tri {
+	switch o {
 	case opLess:
 		return truth(c < 0)
 	case opLessEqual:

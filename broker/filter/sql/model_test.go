@@ -308,7 +308,7 @@ func TestModel(t *testing.T) {
 					words = append(words, name+"="+v)
 				}
 			}
-			msg := message{names: e.names, props: props(words...)}
+			msg := message{expr: e, props: props(words...)}
 			got := map[tri]any{unknown: nil, no: false, yes: true}[msg.condition(e.root)]
 			if w := want(p); got != w {
 				t.Fatalf("seed %d: %s with %v is %v, the twin says %v", seed, x.text, fmt.Sprint(words), got, w)

@@ -11,7 +11,7 @@ const MaxLength = 64 << 10
 // Expr is a compiled expression.
 type Expr struct {
 	root  *node
-	names []string // properties by slot
+	marks [][]byte // properties by slot: the name and the separator behind it
 }
 
 // Compile parses and checks an expression. The error is an *Error, which names the place. The text is not kept.
@@ -34,7 +34,7 @@ func Compile(text string) (*Expr, error) {
 	if n, err = p.asCondition(first, n); err != nil {
 		return nil, err
 	}
-	return &Expr{root: n, names: p.names}, nil
+	return &Expr{root: n, marks: p.marks}, nil
 }
 
 // parser goes down the grammar; one token is read ahead.
@@ -43,7 +43,7 @@ type parser struct {
 	tok    token
 	depth  int // of unary inside of unary
 	leaves int
-	names  []string
+	marks  [][]byte
 	slots  map[string]int32
 }
 

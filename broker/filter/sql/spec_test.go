@@ -24,7 +24,7 @@ func evaluate(text string, properties ...string) string {
 	if err != nil {
 		return err.Error()
 	}
-	m := message{names: e.names, props: props(properties...)}
+	m := message{expr: e, props: props(properties...)}
 	got := m.condition(e.root)
 	if e.Match(m.props) != (got == yes) {
 		return "Match differs"
@@ -266,6 +266,31 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(100, func() { e.Match(p) }); n > 0 {
 			t.Errorf("%s: %v allocations", text, n)
+		}
+	}
+}
+
+// TestFindIsExact looks for names among longer names, values that look like properties, empty values and repetitions.
+func TestFindIsExact(t *testing.T) {
+	for _, c := range []struct{ props, want string }{
+		{"", ""},
+		{"a\x01", ""},
+		{"a\x01\x02", ""},
+		{"a\x011", "1"},
+		{"a\x011\x02", "1"},
+		{"aa\x012\x02", ""},
+		{"ba\x012\x02a\x011\x02", "1"},
+		{"b\x01a\x01x\x02", ""},
+		{"b\x01xa\x01y\x02a\x01z", "z"},
+		{"a\x011\x02a\x012\x02", "2"},
+		{"a\x011\x02a\x01\x02", "1"},
+		{"a\x01a\x01b\x02", "a\x01b"},
+		{"\x02\x02a\x015\x02", "5"},
+		{"a\x02a\x01\x02b\x01a\x01", ""},
+	} {
+		from, to := find([]byte(c.props), []byte("a\x01"))
+		if got := c.props[from:to]; got != c.want {
+			t.Errorf("%q: %q, want %q", c.props, got, c.want)
 		}
 	}
 }
