@@ -23,7 +23,7 @@ const sendKey = "send"
 
 func (b *Broker) sendRoutes() []remoting.Route {
 	row := func(code protocol.RequestCode) remoting.Route {
-		return remoting.Route{Code: code, Mode: remoting.Batched, BatchKey: sendKey, HandleBatch: b.sender.serve}
+		return remoting.Route{Code: code, Mode: remoting.Batched, BatchKey: sendKey, HandleBatch: b.sendsAndEnds}
 	}
 	return []remoting.Route{row(protocol.ReqSendMessage), row(protocol.ReqSendMessageV2), row(protocol.ReqSendBatchMessage)}
 }

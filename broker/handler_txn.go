@@ -12,6 +12,7 @@ package broker
 import (
 	"errors"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,11 +26,9 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
-const endKey = "end-transaction"
-
 func (b *Broker) txnRoutes() []remoting.Route {
 	return []remoting.Route{
-		{Code: protocol.ReqEndTransaction, Mode: remoting.Batched, BatchKey: endKey, HandleBatch: b.endTransactions},
+		{Code: protocol.ReqEndTransaction, Mode: remoting.Batched, BatchKey: sendKey, HandleBatch: b.sendsAndEnds},
 		{Code: protocol.ReqResumeCheckHalfMessage, Mode: remoting.Pooled, Pool: poolAdmin, Handle: admin(b.resumeCheck)},
 	}
 }
@@ -81,6 +80,30 @@ func (b *Broker) startTxn() error {
 	b.txn.Publish()
 	return b.offsets.Save()
 }
+
+// sendsAndEnds serves what one read brought of both: producers with many threads commit one transaction between the half messages of
+// others. The ends come first, so that a message that its thread sent after a commit stays behind it.
+func (b *Broker) sendsAndEnds(c remoting.Conn, reqs []*protocol.Command) {
+	if !slices.ContainsFunc(reqs, isEnd) {
+		b.sender.serve(c, reqs)
+		return
+	}
+	sends := make([]*protocol.Command, 0, len(reqs))
+	ends := make([]*protocol.Command, 0, len(reqs))
+	for _, req := range reqs {
+		if isEnd(req) {
+			ends = append(ends, req)
+		} else {
+			sends = append(sends, req)
+		}
+	}
+	b.endTransactions(c, ends)
+	if len(sends) > 0 {
+		b.sender.serve(c, sends)
+	}
+}
+
+func isEnd(req *protocol.Command) bool { return req.Code == int32(protocol.ReqEndTransaction) }
 
 // endTransactions handles the ends of one burst.
 func (b *Broker) endTransactions(c remoting.Conn, reqs []*protocol.Command) {
