@@ -129,11 +129,12 @@ func (s *Service) reopen(q *queue, d *doubts) error {
 	return nil
 }
 
-// anew is h as a transaction of its own.
+// anew is h as a transaction of its own, which nobody was asked about: one with checks would be taken for a record that Java's broker put back.
 func (h *Half) anew() store.Message {
 	m := h.message()
 	p := protocol.ParseProperties(h.Properties)
 	delete(p, protocol.PropertyTransactionPreparedOffset)
+	p[protocol.PropertyTransactionCheckTimes] = "0"
 	m.Topic, m.QueueID, m.Properties = protocol.TopicHalf, h.QueueID, p.Encode()
 	return m
 }
