@@ -34,15 +34,11 @@ var topicAttributes = map[string]attribute{
 	topic.AttributeMessageTTLMs:      {number: true, low: 1, top: maxInt64},
 }
 
-// checkLimits refuses limits where messages belong to the broker, which would lose what it needs, and where a unit of a queue is not one message.
+// checkLimits refuses limits where messages belong to the broker, which would lose what it needs.
 func (b *Broker) checkLimits(t *protocol.TopicConfig) error {
 	for _, key := range slices.Sorted(maps.Keys(t.Attributes)) {
-		switch {
-		case !topic.IsLimit(key):
-		case b.isSystemTopic(t.TopicName):
+		if topic.IsLimit(key) && b.isSystemTopic(t.TopicName) {
 			return refuse(protocol.RespInvalidParameter, "The topic[%s] is conflict with system topic: %s cannot be set", t.TopicName, key)
-		case t.Attributes[protocol.AttributeQueueType] == "BatchCQ":
-			return refuse(protocol.RespInvalidParameter, "topic %s: %s cannot be set where %s is BatchCQ", t.TopicName, key, protocol.AttributeQueueType)
 		}
 	}
 	return nil

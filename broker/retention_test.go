@@ -46,7 +46,7 @@ func TestLimitAttributes(t *testing.T) {
 	} {
 		refused(t, limitedTopic(c, x.name, x.attributes), protocol.RespSystemError, x.says)
 	}
-	refused(t, limitedTopic(c, "Batches", "+queue.type=BatchCQ,+retention.ms=1"), protocol.RespInvalidParameter, "retention.ms cannot be set where queue.type is BatchCQ")
+	refused(t, limitedTopic(c, "Batches", "+queue.type=BatchCQ,+retention.ms=1"), protocol.RespSuccess)
 	b := brokertest.Start(t, func(o *broker.Options) { o.Broker.ValidateSystemTopicWhenUpdateTopic = false })
 	c = brokertest.Dial(t, b.Addr())
 	refused(t, limitedTopic(c, protocol.TopicHalf, "+message.ttl.ms=1"), protocol.RespInvalidParameter, "conflict with system topic", "message.ttl.ms")
@@ -192,6 +192,83 @@ func TestTTLOfPops(t *testing.T) {
 	info := fetch[protocol.KVTable](t, c.Client, protocol.ReqGetBrokerRuntimeInfo, nil, "")
 	if n := info.Table["ttlPassedOverMessages"]; n != "1700" {
 		t.Errorf("%s passed over", n)
+	}
+}
+
+// TestLimitsOfBatches: in a topic with batch queues messages count, not records, records go whole, and a TTL holds for pulls and pops.
+func TestLimitsOfBatches(t *testing.T) {
+	now := clock.NewFake(time.Now())
+	b := brokertest.Start(t, func(o *broker.Options) { o.Clock = now })
+	c := newPopClient(t, b, "B", "G")
+	refused(t, limitedTopic(c.Client, "B", "+queue.type=BatchCQ,+retention.messages=7"), protocol.RespSuccess)
+	send := func(bodies ...string) {
+		t.Helper()
+		c.Must(protocol.ReqSendBatchMessage, brokertest.SendHeader("B", 0, "UNIQ_KEY\x01U1\x02WAIT\x01true\x02"), innerBody(bodies...), nil)
+	}
+	begins := func(first int64) {
+		t.Helper()
+		brokertest.Until(t, fmt.Sprint("the queue to begin at ", first), func() error {
+			now.Advance(time.Second)
+			var h protocol.GetMinOffsetResponseHeader
+			if c.Must(protocol.ReqGetMinOffset, &protocol.GetMinOffsetRequestHeader{Topic: "B"}, nil, &h); h.Offset != first {
+				return fmt.Errorf("%d", h.Offset)
+			}
+			return nil
+		})
+	}
+	from := func(offset int64) string {
+		t.Helper()
+		views, _ := pullVersion(t, c.Client, protocol.LanguageGo, 0, pullHeader("B", 0, offset))
+		return fmt.Sprint(texts(views))
+	}
+	send("a 0", "a 1", "a 2")
+	send("a 3", "a 4", "a 5")
+	c.Send("B", 0, "", "a 6")
+	send("a 7") // eight: the first record goes, with three
+	begins(3)
+	if got := from(3); got != "[3 a 3 4 a 4 5 a 5 6 a 6 7 a 7]" {
+		t.Errorf("%s", got)
+	}
+	refused(t, limitedTopic(c.Client, "B", "-retention.messages,+retention.ms=60000"), protocol.RespSuccess)
+	now.Advance(50 * time.Second)
+	send("a 8", "a 9")
+	begins(8)
+	refused(t, limitedTopic(c.Client, "B", "-retention.ms,+message.ttl.ms=20000"), protocol.RespSuccess)
+	h := c.header(0, time.Hour)
+	h.BornTime, h.PollTime, h.MaxMsgNums = 0, 10_000, 1
+	if list, _, r := c.pop(h); len(list) != 1 || string(list[0].Body) != "a 8" {
+		t.Fatalf("%d messages, %d %s", len(list), r.Code, r.Remark)
+	}
+	now.Advance(20*time.Second + time.Millisecond)
+	if got := pull(t, c.Client, pullHeader("B", 0, 8)); got.code != protocol.RespPullRetryImmediately || got.next != 10 {
+		t.Errorf("only old ones: %+v", got)
+	}
+	send("a 10", "a 11")
+	brokertest.Until(t, "the young ones", func() error {
+		if got := from(8); got != "[10 a 10 11 a 11]" {
+			return fmt.Errorf("%s", got)
+		}
+		return nil
+	})
+	figure := func(key string) (n int) {
+		t.Helper()
+		_, err := fmt.Sscan(fetch[protocol.KVTable](t, c.Client, protocol.ReqGetBrokerRuntimeInfo, nil, "").Table[key], &n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	passed := figure("ttlPassedOverMessages")
+	h.MaxMsgNums = 3
+	list, _, r := c.pop(h)
+	if len(list) != 2 || string(list[0].Body) != "a 10" || list[1].QueueOffset != 11 {
+		t.Fatalf("%d messages, %d %s", len(list), r.Code, r.Remark)
+	}
+	if n := figure("ttlPassedOverMessages") - passed; n != 1 { // of two, one was popped before
+		t.Errorf("the pop passed over %d", n)
+	}
+	if n := figure("retentionHiddenMessages"); n != 8 {
+		t.Errorf("%d hidden", n)
 	}
 }
 

@@ -144,7 +144,7 @@ func (g *batchGetter) whole(u *consumequeue.BatchUnit, rec []byte) bool {
 		parseRecord(rec, &r) == nil && r.checkCRC() == nil && string(r.topic) == g.r.Topic && r.queueID == g.r.QueueID
 }
 
-// match asks the filter about each message of a record; one that is wanted is enough. Java looks at the record's own
+// match asks the filter about each message of a record from the offset asked for on; one that is wanted is enough. Java looks at the record's own
 // tags, which batches do not have, so that with it who filters by tags gets none of them.
 func (g *batchGetter) match(u *consumequeue.BatchUnit, rec []byte) bool {
 	f := g.r.Filter
@@ -156,6 +156,9 @@ func (g *batchGetter) match(u *consumequeue.BatchUnit, rec []byte) bool {
 	}
 	found := false
 	_ = EachInner(&g.view, func(m *protocol.BatchEntry, i int) bool { // what cannot be read is not wanted
+		if u.Base+int64(i) < g.r.Offset {
+			return true
+		}
 		tags, _ := protocol.Property(m.Properties, protocol.PropertyTags)
 		code := int64(0)
 		if tags != "" {
@@ -182,11 +185,13 @@ func (s *Store) batchUnits(topic string, id int32, offset int64, limit int) ([]Q
 	}
 	at, err := bq.Find(offset)
 	var out []QueueUnit
-	var u [1]consumequeue.BatchUnit
-	for n := 1; err == nil && n == 1 && len(out) < limit; at++ {
-		n, err = bq.Read(at, u[:])
-		for next := max(offset, u[0].Base); n == 1 && next < u[0].Next() && len(out) < limit; next++ {
-			out = append(out, QueueUnit{PhysicalOffset: u[0].PhysicalOffset, Size: u[0].Size, TagsCode: u[0].TagsCode})
+	var buf [32]consumequeue.BatchUnit
+	for n := 1; err == nil && n > 0 && len(out) < limit; at += int64(n) {
+		n, err = bq.Read(at, buf[:min(len(buf), limit-len(out))])
+		for _, u := range buf[:n] {
+			for next := max(offset, u.Base); next < u.Next() && len(out) < limit; next++ {
+				out = append(out, QueueUnit{PhysicalOffset: u.PhysicalOffset, Size: u.Size, TagsCode: u.TagsCode})
+			}
 		}
 	}
 	if len(out) == 0 {

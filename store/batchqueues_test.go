@@ -117,6 +117,14 @@ func TestBatchQueueTimes(t *testing.T) {
 			t.Errorf("%d ms, boundary %d: %d, %v, want %d", c.ms, c.b, got, err, c.first)
 		}
 	}
+	for _, c := range []struct{ offset, ms, next int64 }{{0, 0, 0}, {1, 0, 1}, {0, 50, 10}, {11, 50, 11}, {9, 50, 10}, {3, 91, 20}, {20, 91, 20}} {
+		if next, cold := e.s.SkipOlder("B", 0, c.offset, start+c.ms, false); next != c.next || cold {
+			t.Errorf("what is not older than %d ms from %d on: %d, %v, want %d", c.ms, c.offset, next, cold, c.next)
+		}
+	}
+	if units, err := e.s.QueueUnits("B", 0, 3, 100); err != nil || len(units) != 17 || units[0] == units[1] || units[1] != units[2] {
+		t.Errorf("%d units, %v", len(units), err)
+	}
 	if _, err := e.s.OffsetByTime("B", 7, start, store.Lower); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a queue that is not there: %v", err)
 	}
@@ -143,7 +151,15 @@ func TestBatchQueueFilter(t *testing.T) {
 	if len(views) != 2 || views[0].QueueOffset != 0 || views[1].QueueOffset != 3 || res.Count != 4 || res.NextBeginOffset != 7 {
 		t.Fatalf("%+v, %d records", res, len(views))
 	}
-	r.Offset = 5
+	r.Offset = 1 // what lies before is not asked about
+	if views, res := e.views(r); len(views) != 2 || views[0].QueueOffset != 0 || res.Count != 4 {
+		t.Fatalf("%+v, %d records", res, len(views))
+	}
+	r.Filter = wantTag("x")
+	if views, res := e.views(r); len(views) != 0 || res.Status != store.GetNoMatched || res.NextBeginOffset != 7 {
+		t.Fatalf("%+v, %d records", res, len(views))
+	}
+	r.Offset, r.Filter = 5, wantTag("y")
 	if views, res := e.views(r); len(views) != 0 || res.Status != store.GetNoMatched || res.NextBeginOffset != 7 {
 		t.Fatalf("%+v, %d records", res, len(views))
 	}

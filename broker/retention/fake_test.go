@@ -23,6 +23,14 @@ type fakeQueue struct {
 	all   []fakeMessage
 }
 
+// base is the offset of the first message of the record that has the one at offset.
+func (q *fakeQueue) base(offset int64) int64 {
+	for offset > 0 && offset < int64(len(q.all)) && q.all[offset].unit == q.all[offset-1].unit {
+		offset--
+	}
+	return offset
+}
+
 // fakeStore is a store in memory, with queues by "topic/id".
 type fakeStore struct {
 	queues map[string]*fakeQueue
@@ -40,12 +48,19 @@ func newFakeStore() *fakeStore {
 func key(topic string, id int32) string { return fmt.Sprint(topic, "/", id) }
 
 func (s *fakeStore) send(topic string, id int32, size int32, ms int64) {
+	s.sendBatch(topic, id, size, ms, 1)
+}
+
+// sendBatch stores one record of n messages.
+func (s *fakeStore) sendBatch(topic string, id int32, size int32, ms int64, n int) {
 	q := s.queues[key(topic, id)]
 	if q == nil {
 		q = &fakeQueue{}
 		s.queues[key(topic, id)] = q
 	}
-	q.all = append(q.all, fakeMessage{store.QueueUnit{PhysicalOffset: s.end, Size: size}, ms})
+	for range n {
+		q.all = append(q.all, fakeMessage{store.QueueUnit{PhysicalOffset: s.end, Size: size}, ms})
+	}
 	s.end += int64(size)
 }
 
@@ -128,7 +143,7 @@ func (s *fakeStore) Raise(mins []store.QueueMin) (hidden []int64, err error) {
 		if q == nil {
 			return nil, store.ErrNotFound
 		}
-		to := min(m.Offset, int64(len(q.all)))
+		to := q.base(min(m.Offset, int64(len(q.all))))
 		hidden = append(hidden, max(0, to-q.first))
 		q.first = max(q.first, to)
 	}

@@ -120,16 +120,15 @@ func (t *kept) trim(ctx context.Context) error {
 	heap.Init(&oldest)
 	for over() && len(oldest) > 0 && ctx.Err() == nil {
 		w := oldest[0]
-		size := w.drop()
-		bytes, messages = bytes-size, messages-1
-		if w.from == w.to {
-			heap.Pop(&oldest)
-			continue
-		}
-		if err := w.look(); err != nil {
+		size, n, err := w.drop()
+		if err != nil {
 			return err
 		}
-		heap.Fix(&oldest, 0)
+		if bytes, messages = bytes-size, messages-n; w.from == w.to {
+			heap.Pop(&oldest)
+		} else {
+			heap.Fix(&oldest, 0)
+		}
 	}
 	for _, w := range t.windows {
 		w.head = nil

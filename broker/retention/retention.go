@@ -2,7 +2,8 @@
 //
 // A Keeper looks at the topics with limits every few seconds and raises the first offsets of their queues; the store hides what lies
 // below, and its log, which all topics share, is not touched. Bytes and messages are counted over all queues of a topic, and its oldest
-// messages in the order of the log go first, whatever queue they are in.
+// messages in the order of the log go first, whatever queue they are in. In topics with queue.type=BatchCQ a record is several messages; it
+// counts as all of them, and goes or stays as a whole.
 //
 // A pass costs nothing for a topic whose oldest message is young and whose counts did not change: ages are remembered. For a limit of
 // bytes every queue unit is read once when it is new, and once when it goes; a start reads all of them. For a limit of messages only

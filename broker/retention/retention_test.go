@@ -123,6 +123,33 @@ func TestMessagesAndBytes(t *testing.T) {
 	b.pass("T/0:4-4 T/1:2-2 ")
 }
 
+// TestBatches: the messages of a record go together; each counts, and the record's bytes count once.
+func TestBatches(t *testing.T) {
+	b := newBench(t)
+	batch := func(queue int32, n int) { b.s.sendBatch("T", queue, 100, clock.Millis(b.clock), n) }
+	b.limit("T", topic.Limits{Bytes: 400})
+	batch(0, 3)
+	batch(1, 3000) // more than two chunks, and more than one look
+	batch(0, 2)
+	b.send("T", 0, 4)
+	b.pass("T/0:0-9 T/1:0-3000 ")
+	b.limit("T", topic.Limits{Bytes: 240})
+	b.pass("T/0:3-9 T/1:0-3000 ")
+	b.send("T", 1, 1)
+	b.pass("T/0:3-9 T/1:3000-3001 ")
+	b.limit("T", topic.Limits{Messages: 6})
+	b.pass("T/0:5-9 T/1:3000-3001 ")
+	if b.k.Hidden() != 3005 {
+		t.Errorf("%d hidden", b.k.Hidden())
+	}
+	b.clock.Advance(time.Minute)
+	batch(0, 5)
+	b.limit("T", topic.Limits{Age: time.Second})
+	b.pass("T/0:9-14 T/1:3001-3001 ")
+	b.limit("T", topic.Limits{Messages: 4}) // not even one record
+	b.pass("T/0:14-14 T/1:3001-3001 ")
+}
+
 // TestFailures: what could not be hidden is hidden next time, and a topic that fails does not keep others from it.
 func TestFailures(t *testing.T) {
 	b := newBench(t)
@@ -182,10 +209,12 @@ func (b *bench) twin(name string, l topic.Limits) map[int32]int64 {
 			all = append(all, live{id, n, q.all[n].unit, q.all[n].ms})
 		}
 	}
-	slices.SortFunc(all, func(x, y live) int { return int(x.unit.PhysicalOffset - y.unit.PhysicalOffset) })
+	slices.SortStableFunc(all, func(x, y live) int { return int(x.unit.PhysicalOffset - y.unit.PhysicalOffset) })
 	bytes, count := int64(0), int64(len(all))
-	for _, m := range all {
-		bytes += int64(m.unit.Size)
+	for i, m := range all {
+		if i == 0 || m.unit.PhysicalOffset != all[i-1].unit.PhysicalOffset {
+			bytes += int64(m.unit.Size)
+		}
 	}
 	due := map[int32]bool{} // queues whose oldest message is beyond the slack
 	oldest := clock.Millis(b.clock) - l.Age.Milliseconds()
@@ -193,26 +222,31 @@ func (b *bench) twin(name string, l topic.Limits) map[int32]int64 {
 		q := b.s.queues[key(name, id)]
 		due[id] = l.Age > 0 && n < int64(len(q.all)) && q.all[n].ms < oldest-slack(l.Age).Milliseconds()
 	}
+	drop := func(m live, last *int64) {
+		if count--; m.unit.PhysicalOffset != *last {
+			bytes -= int64(m.unit.Size)
+		}
+		*last, first[m.id] = m.unit.PhysicalOffset, m.n+1
+	}
+	aged, trimmed := int64(-1), int64(-1) // records that went last
 	left := all[:0]
 	for _, m := range all {
 		if due[m.id] && m.ms < oldest {
-			bytes, count = bytes-int64(m.unit.Size), count-1
-			first[m.id] = m.n + 1
+			drop(m, &aged)
 			continue
 		}
 		left = append(left, m)
 	}
 	for _, m := range left {
-		if (l.Bytes == 0 || bytes <= l.Bytes) && (l.Messages == 0 || count <= l.Messages) {
+		if m.unit.PhysicalOffset != trimmed && (l.Bytes == 0 || bytes <= l.Bytes) && (l.Messages == 0 || count <= l.Messages) {
 			break
 		}
-		bytes, count = bytes-int64(m.unit.Size), count-1
-		first[m.id] = m.n + 1
+		drop(m, &trimmed)
 	}
 	return first
 }
 
-// TestAgainstTwin: random sends, purges, lost log files and changes of limits; after each pass the queues begin where counting everything
+// TestAgainstTwin: random sends, also of batches, purges, lost log files and changes of limits; after each pass the queues begin where counting everything
 // anew says.
 func TestAgainstTwin(t *testing.T) {
 	for seed := range uint64(25) {
@@ -234,11 +268,15 @@ func TestAgainstTwin(t *testing.T) {
 			switch rng.IntN(6) {
 			case 0:
 				for _, q := range b.s.queues {
-					q.first = max(q.first, rng.Int64N(int64(len(q.all))+1))
+					q.first = max(q.first, q.base(rng.Int64N(int64(len(q.all))+1)))
 				}
 			default:
 				for range rng.IntN(900) {
-					b.s.send("T", int32(rng.IntN(3)), 1+rng.Int32N(40), clock.Millis(b.clock))
+					n := 1
+					if rng.IntN(1500) < int(seed%3) {
+						n += rng.IntN(1 + rng.IntN(2500))
+					}
+					b.s.sendBatch("T", int32(rng.IntN(3)), 1+rng.Int32N(40), clock.Millis(b.clock), n)
 				}
 			}
 			b.clock.Advance(time.Duration(rng.IntN(20_000)) * time.Millisecond)

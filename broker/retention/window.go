@@ -11,7 +11,8 @@ import (
 // chunk is over how many units a window remembers one sum: 8 bytes of memory for 20 KB of a queue's file.
 const chunk = 1024
 
-// window is the part of a queue that its topic's limits allow.
+// window is the part of a queue that its topic's limits allow. In a queue of batches each message has the unit of its record, as often as
+// the record has messages; from and to never lie within one, and its bytes count where its first message is.
 //
 //	sums[0]          sums[1]                    sums[n]
 //	|------------|--------------|-- ... --|--------|
@@ -45,9 +46,10 @@ func (w *window) extend(ctx context.Context, to int64) error {
 		w.to = to
 		return nil
 	}
+	before := int64(noRecord)
 	for w.to < to && ctx.Err() == nil {
 		end := min(to, (w.to/chunk+1)*chunk)
-		sum, err := w.count(w.to, end)
+		sum, last, err := w.count(w.to, end, before)
 		if err != nil {
 			return err
 		}
@@ -56,24 +58,31 @@ func (w *window) extend(ctx context.Context, to int64) error {
 		}
 		w.sums[len(w.sums)-1] += sum
 		w.size += sum
-		w.to = end
+		w.to, before = end, last
 	}
 	return ctx.Err()
 }
 
-// count adds up the records of units in one chunk.
-func (w *window) count(from, to int64) (sum int64, err error) {
-	for from < to {
+// noRecord is the position of none.
+const noRecord = -1
+
+// count adds up the records of units in one chunk, and returns the position of the last one. The one at position before is not
+// counted: it began in the chunk before.
+func (w *window) count(from, to, before int64) (sum, last int64, err error) {
+	for last = before; from < to; {
 		units, err := w.units(from, int(to-from))
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		for i := range units {
-			sum += sizeOf(&units[i])
+			u := &units[i]
+			if sizeOf(u) > 0 && u.PhysicalOffset != last {
+				sum, last = sum+sizeOf(u), u.PhysicalOffset
+			}
 		}
 		from += int64(len(units))
 	}
-	return sum, nil
+	return sum, last, nil
 }
 
 func (w *window) units(from int64, max int) ([]store.QueueUnit, error) {
@@ -101,7 +110,7 @@ func (w *window) beginAt(offset int64) error {
 		sums = sums[1:]
 	}
 	if offset%chunk != 0 {
-		sum, err := w.count(offset, min(w.to, (offset/chunk+1)*chunk))
+		sum, _, err := w.count(offset, min(w.to, (offset/chunk+1)*chunk), noRecord)
 		if err != nil {
 			return err
 		}
@@ -120,18 +129,25 @@ func (w *window) look() (err error) {
 	return err
 }
 
-// drop takes the first message out and returns the size of its record. It must have been looked at.
-func (w *window) drop() int64 {
-	size := sizeOf(&w.head[0])
-	w.head = w.head[1:]
-	w.from++
-	if !w.sized {
-		return size
+// drop takes the first record out, looks at the next one, and returns the size of the first and how many messages it was. The window must have
+// looked.
+func (w *window) drop() (size, messages int64, err error) {
+	phys, size := w.head[0].PhysicalOffset, sizeOf(&w.head[0])
+	if w.sized {
+		w.size -= size
+		w.sums[0] -= size
 	}
-	w.size -= size
-	w.sums[0] -= size
-	if w.from%chunk == 0 || w.from == w.to {
-		w.sums = w.sums[1:]
+	for {
+		w.head = w.head[1:]
+		messages++
+		if w.from++; w.sized && (w.from%chunk == 0 || w.from == w.to) {
+			w.sums = w.sums[1:]
+		}
+		if w.from == w.to {
+			return size, messages, nil
+		}
+		if err = w.look(); err != nil || size == 0 || w.head[0].PhysicalOffset != phys {
+			return size, messages, err
+		}
 	}
-	return size
 }
