@@ -90,7 +90,7 @@ func (p *puller) read(q *pull, hot bool) {
 	buf := q.c.BeginReply()
 	from := len(buf.Buf)
 	var res store.GetResult
-	buf.Buf, res = p.b.store.Get(&get, buf.Buf)
+	buf.Buf, res = p.get(&get, buf.Buf)
 	switch {
 	case res.Status == store.GetCold:
 		buf.Drop()
