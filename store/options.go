@@ -91,7 +91,7 @@ func (o Options) withDefaults() (Options, error) {
 	orDefault(&o.HotBytes, min(fs.PhysicalMemory()/16, 64<<20))
 	orDefault(&o.MapBytes, 256<<20)
 	if o.KeepBytes == 0 && fs.FreeMemoryIsReturned() {
-		o.KeepBytes = fs.PhysicalMemory() / 3
+		o.KeepBytes = fs.PhysicalMemory() / 8 * 3
 	}
 	o.KeepBytes = max(o.KeepBytes, 0)
 	if o.Clock == nil {

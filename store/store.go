@@ -70,7 +70,7 @@ type Options struct {
 	MapBytes int64
 
 	// KeepBytes is how much of the log's end stays in memory while the log grows: what is further back is given back to
-	// the system. Negative: never give back. Default: a third of the memory where free memory returns to the host of
+	// the system. Negative: never give back. Default: three eighths of the memory where free memory returns to the host of
 	// a virtual machine, and never elsewhere.
 	KeepBytes int64
 
