@@ -22,6 +22,7 @@ type transacting struct {
 	addr          string
 	topic         string
 	conns, window int
+	size          int // of the bodies
 	time          time.Duration
 }
 
@@ -152,7 +153,7 @@ func newProducer(l *transacting, c net.Conn, index int) *producer {
 	cmd := protocol.NewRequest(protocol.ReqSendMessageV2, &protocol.SendMessageV2RequestHeader{ProducerGroup: "perf", Topic: l.topic,
 		DefaultTopic: protocol.DefaultTopic, DefaultTopicQueueNums: 4, BornTimestamp: time.Now().UnixMilli(), Properties: string(props),
 		SysFlag: protocol.SysFlagTransactionPrepared, ReconsumeTimes: protocol.Some(int32(0)), UnitMode: protocol.Some(false),
-		Batch: protocol.Some(false), BrokerName: "perf"}, bytes.Repeat([]byte("a"), bodySize))
+		Batch: protocol.Some(false), BrokerName: "perf"}, bytes.Repeat([]byte("a"), l.size))
 	cmd.Opaque = opaqueBase
 	p.frame = protocol.AppendFrame(nil, cmd)
 	p.opaque = bytes.Index(p.frame, []byte(strconv.Itoa(opaqueBase)))
