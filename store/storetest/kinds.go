@@ -88,11 +88,14 @@ func (b *Bench) checkLight(topic string, want map[string]Sent) error {
 		if offsets := strings.Split(list, ","); len(offsets) != len(s.Light) || offsets[i] != strconv.FormatInt(res.NextBeginOffset-1, 10) {
 			return fmt.Errorf("offset %d: its record says %q of %v", res.NextBeginOffset-1, list, s.Light)
 		}
+		if b.hides[hideKey{topic, 0, s.N}] == hidden {
+			return fmt.Errorf("offset %d: message %d, which was hidden", at, s.N)
+		}
 		seen[s.N], last, at = true, s.N, res.NextBeginOffset
 	}
 	min := b.Store.Status().MinPhys
 	for _, s := range b.Acked {
-		if s.Result.PhysicalOffset >= min && slices.Contains(s.Light, topic) && !seen[s.N] && !b.Gone[s.N] && !b.Unsure[s.N] {
+		if s.Result.PhysicalOffset >= min && slices.Contains(s.Light, topic) && !seen[s.N] && !b.Gone[s.N] && !b.Unsure[s.N] && b.hides[hideKey{topic, 0, s.N}] == shown {
 			return fmt.Errorf("acknowledged message %d is lost", s.N)
 		}
 	}

@@ -78,8 +78,8 @@ func (l life) ops(t *testing.T) int64 {
 	if err != nil {
 		t.Fatalf("%v: without trouble: %v\n%s", l, err, log)
 	}
-	if b.Expired == 0 || len(b.Gone) == 0 {
-		t.Fatalf("%v: nothing expired or was deleted", l)
+	if b.Expired == 0 || len(b.Gone) == 0 || len(b.hides) == 0 {
+		t.Fatalf("%v: nothing expired or was deleted or hidden", l)
 	}
 	return b.FS.Ops()
 }
@@ -183,7 +183,7 @@ func (l life) recovers(b *Bench) error {
 	return nil
 }
 
-// TestLives plays the script, with deleted topics and expired files, into troubles: first a kill at every operation, then all
+// TestLives plays the script, with deleted topics, expired files and raised first offsets, into troubles: first a kill at every operation, then all
 // kinds at random ones, with one seed after the other until SEEDMQ_CRASH_SECONDS (2) are over. SEEDMQ_CRASH_FIRST is the seed
 // to begin with; a failure names the one to repeat.
 func TestLives(t *testing.T) {

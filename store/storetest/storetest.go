@@ -53,6 +53,7 @@ type Bench struct {
 	// Expired is the log position below which files may be gone.
 	Expired int64
 
+	hides  map[hideKey]hiding
 	topics bool // topics.json is written
 	rng    *rand.Rand
 	batch  *store.Batch
@@ -61,7 +62,7 @@ type Bench struct {
 // New returns a bench with small files on an empty disk. Change Opt before Open.
 func New(seed uint64) *Bench {
 	b := &Bench{Clock: clock.NewFake(Start), rng: rand.New(rand.NewPCG(seed, 1)),
-		Refused: map[int]bool{}, Gone: map[int]bool{}, Unsure: map[int]bool{}}
+		Refused: map[int]bool{}, Gone: map[int]bool{}, Unsure: map[int]bool{}, hides: map[hideKey]hiding{}}
 	b.FS = fs.NewMem(b.Clock.Now)
 	b.Opt = store.Options{
 		Root: Root, CommitLogFileSize: 8 << 10, QueueFileUnits: 16, MaxMessageSize: 4 << 10,
@@ -195,7 +196,7 @@ func (b *Bench) Send() error {
 	return nil
 }
 
-// Play sends batches and lets time pass in between, until steps are done or an error ends it.
+// Play sends batches, and in between lets time pass and hides messages, until steps are done or an error ends it.
 func (b *Bench) Play(steps int) error {
 	for i := range steps {
 		if err := b.Send(); err != nil {
@@ -206,6 +207,11 @@ func (b *Bench) Play(steps int) error {
 		}
 		if i%13 == 12 {
 			b.Advance(10 * time.Second) // queues and index are synced, the checkpoint moves
+		}
+		if i%7 == 4 {
+			if err := b.Hide(); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -219,6 +225,11 @@ func (b *Bench) Live(steps int) error {
 		}
 		if i%4 == 3 {
 			b.Advance(1100 * time.Millisecond)
+		}
+		if i%5 == 2 {
+			if err := b.Hide(); err != nil {
+				return err
+			}
 		}
 		var err error
 		switch i {
@@ -301,7 +312,7 @@ func (b *Bench) Check() error {
 		if s.Result.PhysicalOffset < st.MinPhys || b.Gone[s.N] || b.Unsure[s.N] {
 			continue
 		}
-		if !seen[s.Body] {
+		if !seen[s.Body] && b.hides[hideKey{s.Topic, s.Queue, s.N}] == shown {
 			return fmt.Errorf("acknowledged message %d (%s/%d offset %d, log %d) is lost", s.N, s.Topic, s.Queue, s.Result.QueueOffset, s.Result.PhysicalOffset)
 		}
 		if b.Opt.IndexEnabled {
@@ -338,6 +349,8 @@ func (b *Bench) checkQueue(topic string, id int32, want map[string]Sent, seen ma
 				return fmt.Errorf("offset %d: a message that nobody sent: %.40q", v.QueueOffset, v.Body)
 			case b.Gone[s.N]:
 				return fmt.Errorf("offset %d: message %d, whose topic was deleted", v.QueueOffset, s.N)
+			case b.hides[hideKey{topic, id, s.N}] == hidden:
+				return fmt.Errorf("offset %d: message %d, which was hidden", v.QueueOffset, s.N)
 			case seen[s.Body]:
 				return fmt.Errorf("offset %d: message %d twice", v.QueueOffset, s.N)
 			case s.N <= last || v.PhysicalOffset <= lastPhys:
@@ -376,9 +389,9 @@ func (b *Bench) checkKey(s Sent) error {
 
 // checkLog reads the log's files and compares them with what the queues served.
 func (b *Bench) checkLog(seen map[string]bool) error {
-	sent := map[string]int{}
+	sent := map[string]Sent{}
 	for _, s := range b.Tried {
-		sent[s.Body] = s.N
+		sent[s.Body] = s
 	}
 	st := b.Store.Status()
 	n := 0
@@ -400,8 +413,9 @@ func (b *Bench) checkLog(seen map[string]bool) error {
 		if v.PhysicalOffset != pos {
 			return fmt.Errorf("log at %d: record of %d", pos, v.PhysicalOffset)
 		}
-		deleted := b.Gone[sent[string(v.Body)]] || b.Unsure[sent[string(v.Body)]]
-		if v.SysFlag&protocol.SysFlagTransactionMask == 0 && (!deleted || seen[string(v.Body)]) {
+		s := sent[string(v.Body)]
+		absent := b.Gone[s.N] || b.Unsure[s.N] || b.hides[hideKey{s.Topic, s.Queue, s.N}] != shown
+		if v.SysFlag&protocol.SysFlagTransactionMask == 0 && (!absent || seen[string(v.Body)]) {
 			if n++; !seen[string(v.Body)] {
 				return fmt.Errorf("log at %d: message %.20q is in no queue", pos, v.Body)
 			}
