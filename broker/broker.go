@@ -154,7 +154,7 @@ func (b *Broker) makeTables() {
 	b.shared = newTopicQueues(b)
 	b.locks = newQueueLocks(b.clk)
 	b.held = longpoll.New(longpoll.Options{Clock: b.clk})
-	b.popWaits, b.popNotices = pop.NewWaitRoom(b.clk), pop.NewWaitRoom(b.clk)
+	b.popWaits, b.popNotices = pop.NewWaitRoom(b.clk, b.popLimits), pop.NewWaitRoom(b.clk, b.popLimits)
 	b.cold = newColdReads()
 	b.stats = stats.New(stats.Options{Cluster: c.BrokerClusterName, Clock: b.clk})
 }

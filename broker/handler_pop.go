@@ -6,7 +6,7 @@ package broker
 // finds nothing waits in b.popWaits until a message arrives or its time is up. What a pop means is in package pop.
 //
 // Different from Java: an invisible time that is not positive, or longer than the timer allows, is INVALID_PARAMETER (Java gives the messages
-// out twice, or none at all); retry topics of both forms are read whatever enableRetryTopicV2 says; a retried message wakes waiting pops
+// out twice, or none at all); retry topics of the new form are read whatever enableRetryTopicV2 says; a retried message wakes waiting pops
 // at once; after maxReconsumeTimes a message that is never acknowledged goes to the dead letters. Left out: popConsumerKVServiceEnable.
 
 import (
@@ -35,8 +35,6 @@ func (b *Broker) popRoutes() []remoting.Route {
 }
 
 const (
-	// retryEvery: one pop of so many looks at the retry topic first (popFromRetryProbability 20 %).
-	retryEvery = 5
 	// popLateMs is how much later than its time a pop may come.
 	popLateMs = 500
 )
@@ -109,7 +107,7 @@ func (p *popper) run(q *popReq, hot bool) {
 	if !q.ordered {
 		w.take.ReviveQueue = int32(n % uint32(max(1, b.o.Broker.ReviveQueueNum)))
 	}
-	first := n%retryEvery == 0 && !q.ordered
+	first := !q.ordered && retryFirst(n, set.PopFromRetryProbability)
 	if first {
 		p.takeRetries(&w, n)
 	}
@@ -135,11 +133,10 @@ func (p *popper) run(q *popReq, hot bool) {
 	}
 }
 
-// takeRetries takes from the retry topics of the group. The lists of a reply tell both forms apart.
+// takeRetries takes from the retry topics of the group.
 func (p *popper) takeRetries(w *popWork, n uint32) {
-	g, t := w.q.group.Name(), w.q.topic.Name()
-	for _, name := range [...]string{protocol.PopRetryTopicV1(g, t), protocol.PopRetryTopicV2(g, t)} {
-		if e := p.b.topics.Get(name); e != nil {
+	for _, e := range p.b.popRetryTopics(w.q, n) {
+		if e != nil {
 			p.takeTopic(w, e, n)
 		}
 	}
@@ -275,8 +272,8 @@ func (p *popper) available(q *popReq) bool {
 	case q.ordered:
 		return false
 	}
-	for _, name := range [...]string{protocol.PopRetryTopicV1(g, t), protocol.PopRetryTopicV2(g, t)} {
-		if e := p.b.topics.Get(name); e != nil && any(e) {
+	for _, e := range p.b.popRetryTopics(q, 0) {
+		if e != nil && any(e) {
 			return true
 		}
 	}

@@ -117,6 +117,7 @@ func (b *Broker) makePop() error {
 		HasTopic:    func(name string) bool { return b.topics.Get(name) != nil },
 		HasGroup:    func(name string) bool { return b.groups.Get(name) != nil },
 		Retry:       b.popRetry,
+		Tuning:      b.popTuning,
 		TimerBehind: func() time.Duration { return b.timer.Figures().Behind },
 		Revived: func(topic string, size int) {
 			b.stats.AddPut(b.stats.Topic(topic), 1, int64(size))
@@ -155,6 +156,9 @@ func (b *Broker) popRetry(c *pop.Checkpoint, times int32) (string, error) {
 	name := c.Topic
 	if pop.MarkOf(name) == pop.Normal {
 		name = protocol.PopRetryTopicV1(c.Group, c.Topic)
+		if b.settings().EnableRetryTopicV2 {
+			name = protocol.PopRetryTopicV2(c.Group, c.Topic)
+		}
 	}
 	e := b.topics.Get(name)
 	if e == nil {

@@ -131,8 +131,8 @@ func (p *popper) peek(c remoting.Conn, req *protocol.Command) {
 			p.peekQueue(&k, q.topic, int32((n+i)%queues))
 		}
 	}
-	for _, name := range [...]string{protocol.PopRetryTopicV1(q.group.Name(), q.topic.Name()), protocol.PopRetryTopicV2(q.group.Name(), q.topic.Name())} {
-		if e := p.b.topics.Get(name); e != nil {
+	for _, e := range p.b.popRetryTopics(q, n) {
+		if e != nil {
 			p.peekQueue(&k, e, 0)
 		}
 	}

@@ -68,6 +68,22 @@ type Broker struct {
 	ChannelExpiredTimeout int64 `conf:"channelExpiredTimeout" default:"120000"`
 	// ReviveQueueNum: Queues of the POP revive log topic.
 	ReviveQueueNum int `conf:"reviveQueueNum" default:"8"`
+	// EnablePopMessageThreshold: Stop popping from a queue while a group has more than popInflightMessageThreshold open messages of it.
+	EnablePopMessageThreshold bool `conf:"enablePopMessageThreshold" default:"false" live:"true"`
+	// PopInflightMessageThreshold: Open messages of a group in one queue above which it pops no more of it, if enablePopMessageThreshold is on.
+	PopInflightMessageThreshold int64 `conf:"popInflightMessageThreshold" default:"10000" live:"true"`
+	// PopCkStayBufferTime: How long a check point of popped messages stays in memory before it is stored. Unit: ms.
+	PopCkStayBufferTime int `conf:"popCkStayBufferTime" default:"10000" live:"true"`
+	// PopFromRetryProbability: Share of pops that look at the retry topic first; the others take from it what room is left. Unit: %.
+	PopFromRetryProbability int `conf:"popFromRetryProbability" default:"20" clamp:"0..100" live:"true"`
+	// PopPollingSize: Pops that may wait for one queue, or for all queues, of a topic and group.
+	PopPollingSize int `conf:"popPollingSize" default:"1024" live:"true"`
+	// MaxPopPollingSize: Pops that may wait in all.
+	MaxPopPollingSize int64 `conf:"maxPopPollingSize" default:"100000" live:"true"`
+	// EnableRetryTopicV2: Messages that were not acknowledged go to %RETRY%group+topic, not to %RETRY%group_topic.
+	EnableRetryTopicV2 bool `conf:"enableRetryTopicV2" default:"false" live:"true"`
+	// RetrieveMessageFromPopRetryTopicV1: Read %RETRY%group_topic also while enableRetryTopicV2 is on.
+	RetrieveMessageFromPopRetryTopicV1 bool `conf:"retrieveMessageFromPopRetryTopicV1" default:"true" live:"true"`
 	// ConfigBlackList: Keys that UPDATE_BROKER_CONFIG must refuse. Unit: k;k.
 	ConfigBlackList string `conf:"configBlackList" default:"configBlackList;brokerConfigPath"`
 	// EnableRegisterProducer: Keep producer groups; may be off only with rejectTransactionMessage.

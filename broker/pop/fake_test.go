@@ -20,6 +20,7 @@ import (
 const (
 	testBroker = "b-0"
 	testRevive = "rmq_sys_REVIVE_LOG_C"
+	stayMs     = 10_000
 )
 
 var host = netip.MustParseAddrPort("127.0.0.1:1234")
@@ -175,11 +176,12 @@ type bench struct {
 	s        *Service
 	released int
 	maxTimes int32
+	tuning   Tuning
 }
 
 func newBench(t testing.TB) *bench {
 	clk := clock.NewFake(time.UnixMilli(1_800_000_000_000))
-	b := &bench{t: t, clk: clk, disk: fs.NewMem(nil), maxTimes: 16,
+	b := &bench{t: t, clk: clk, disk: fs.NewMem(nil), maxTimes: 16, tuning: Tuning{StayMs: stayMs, InFlight: -1},
 		store: &fakeStore{clk: clk, queues: map[queueName][][]byte{}, lowest: map[queueName]int64{}, cold: map[queueName]bool{}}}
 	if err := b.disk.MkdirAll("/s/config"); err != nil {
 		t.Fatal(err)
@@ -209,6 +211,7 @@ func (b *bench) open() {
 			}
 			return protocol.PopRetryTopicV1(c.Group, c.Topic), nil
 		},
+		Tuning:      func() Tuning { return b.tuning },
 		TimerBehind: func() time.Duration { return b.store.late },
 		Revived:     func(string, int) {}, Released: func(string, string, int32) { b.released++ }})
 	if err := b.s.Load(); err != nil {

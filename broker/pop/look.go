@@ -25,7 +25,8 @@ func (s *Service) Available(topic, group string, id int32, ordered bool, attempt
 	q := s.table.get(queueKey{topic, group, id})
 	if q != nil {
 		q.mu.Lock()
-		busy := q.reading || ordered && q.order.blockedUntil(attempt, clock.Millis(s.o.Clock)) > 0
+		busy := q.reading || ordered && q.order.blockedUntil(attempt, clock.Millis(s.o.Clock)) > 0 ||
+			!ordered && s.fullLocked(q) && !s.o.Offsets.HasReset(q.offsetKey())
 		q.contended = q.contended || q.reading
 		q.mu.Unlock()
 		if busy {

@@ -40,6 +40,7 @@ type point struct {
 	gone        bool   // not in queue.points any more
 	dirty       bool   // in queue.acked
 	claimed     bool   // its messages are on their way back: acks come too late
+	counted     bool   // in queue.open
 	written     uint32 // bits that the store has acks of
 }
 
@@ -60,12 +61,14 @@ type queue struct {
 	mu        sync.Mutex
 	reading   bool   // somebody takes from it
 	contended bool   // and somebody else wanted to
+	full      bool   // somebody could not take because too much is open
 	known     bool   // next counts
 	seen      bool   // the group has a committed offset
 	active    bool   // in Service.active
 	epoch     uint64 // of what the journal says: see there
 	next      int64  // to be taken, when known
 	due       int64  // ms: when the first held point must be stored
+	open      int64  // messages that are popped and neither acknowledged nor back, since the last reset
 	list      []*point
 	points    map[pointID]*point
 	acked     []*point // stored ones with bits that the store does not have
@@ -83,6 +86,8 @@ func (q *queue) offsetKey() offset.Key { return q.key.offset() }
 // addLocked keeps p as the queue's newest.
 func (q *queue) addLocked(p *point, listed bool) {
 	q.points[p.id()] = p
+	p.counted = true
+	q.open += int64(p.open())
 	if listed {
 		p.listed = true
 		q.list = append(q.list, p)
@@ -95,6 +100,7 @@ func (q *queue) dropLocked(p *point) {
 		return
 	}
 	p.gone = true
+	q.uncountLocked(p)
 	delete(q.points, p.id())
 	if len(q.recent) < recentPoints {
 		q.recent = append(q.recent, p.id())
@@ -102,6 +108,23 @@ func (q *queue) dropLocked(p *point) {
 	}
 	q.recent[q.recentAt] = p.id()
 	q.recentAt = (q.recentAt + 1) % recentPoints
+}
+
+// uncountLocked takes what is open of p out of the queue's count.
+func (q *queue) uncountLocked(p *point) {
+	if p.counted {
+		p.counted = false
+		q.open -= int64(p.open())
+	}
+}
+
+// setLocked sets bits of p.
+func (q *queue) setLocked(p *point, set uint32) {
+	before := p.open()
+	p.Bits |= set
+	if p.counted {
+		q.open -= int64(before - p.open())
+	}
 }
 
 func (q *queue) wasThereLocked(id pointID) bool { return slices.Contains(q.recent, id) }
@@ -140,7 +163,7 @@ func (q *queue) ackLocked(p *point, i int) (changed bool) {
 	if p.claimed || p.Bits&bit != 0 {
 		return false
 	}
-	p.Bits |= bit
+	q.setLocked(p, bit)
 	switch {
 	case p.state == held && p.finished() && !p.tried:
 		q.dropLocked(p)
@@ -162,6 +185,9 @@ func (q *queue) forgetLocked(keepStored bool) {
 		}
 	}
 	q.list = nil
+	for _, p := range q.points {
+		q.uncountLocked(p) // as in Java
+	}
 	if !keepStored {
 		for _, p := range q.points {
 			q.dropLocked(p)

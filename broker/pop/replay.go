@@ -182,7 +182,7 @@ func (r *replayed) point(q *queue, f *fields, broker string) {
 		p.state, p.tried = held, true
 	}
 	if old := q.points[p.id()]; old != nil { // the state of a queue at the beginning of a file
-		old.Bits |= p.Bits
+		q.setLocked(old, p.Bits)
 		old.written |= p.written
 		old.state = max(old.state, p.state)
 		old.tried = old.tried || p.tried
@@ -201,7 +201,7 @@ func (r *replayed) change(kind byte, q *queue, f *fields) {
 	}
 	switch kind {
 	case entryBits:
-		p.Bits |= uint32(f.int())
+		q.setLocked(p, uint32(f.int()))
 	case entryStoring:
 		p.tried = true
 	case entryStored:

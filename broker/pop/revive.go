@@ -312,6 +312,7 @@ func (s *Service) finish(t *Turn, c *Checkpoint) {
 			s.held.Add(-1)
 		}
 		q.dropLocked(p)
+		t.freeLocked(q)
 		t.j.of(entryGone, q, p)
 		s.advanceLocked(q)
 	}

@@ -20,8 +20,7 @@ import (
 
 // Java's defaults of the keys of the same names.
 const (
-	stayMs     = 10_000  // popCkStayBufferTime: a check point is stored when it is so old
-	ahead      = 3_000   // popCkStayBufferTimeOut: or so long before its time is over
+	ahead      = 3_000   // popCkStayBufferTimeOut: a check point is stored so long before its time is over
 	bufferSize = 200_000 // popCkMaxBufferSize: or at once when there are more
 )
 
@@ -84,10 +83,21 @@ type Options struct {
 	Retry func(c *Checkpoint, times int32) (topic string, err error)
 	// TimerBehind is by how much the timer is late.
 	TimerBehind func() time.Duration
+	// Tuning is what an operator may change at any time.
+	Tuning func() Tuning
 	// Revived is told of messages that came back.
 	Revived func(topic string, size int)
 	// Released is told of queues that somebody may take from again, who could not before. Nothing is locked.
 	Released func(topic, group string, queueID int32)
+}
+
+// Tuning is what an operator may change at any time.
+type Tuning struct {
+	// StayMs is popCkStayBufferTime: how old a check point is when it is stored. What was popped before a change keeps its time unless it
+	// is looked at anyway.
+	StayMs int64
+	// InFlight is popInflightMessageThreshold: with more open messages a group takes no more of a queue. Below 0: no limit.
+	InFlight int64
 }
 
 // Service keeps the check points of a broker.
@@ -194,7 +204,7 @@ func (s *Service) clamp(q *queue, end int64) {
 		p.next = min(p.next, end)
 		for i := range int(p.Count) {
 			if p.offset(i) >= end {
-				p.Bits |= 1 << i
+				q.setLocked(p, 1<<i)
 			}
 		}
 		if p.finished() && p.state == held && !p.tried {

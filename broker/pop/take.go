@@ -44,6 +44,7 @@ const (
 	Found                 // records were appended
 	Busy                  // somebody else takes from the queue
 	Blocked               // an ordered group has open messages, until Taken.FreeAt
+	TooMany               // more messages are open than Tuning.InFlight
 	Cold                  // HotOnly was asked, and the disk is needed
 )
 
@@ -121,6 +122,9 @@ func (t *Turn) begin(q *queue, r *Take) (start int64, epoch uint64, out Taken) {
 		if until := q.order.blockedUntil(r.AttemptID, clock.Millis(s.o.Clock)); until > 0 {
 			return 0, 0, Taken{Status: Blocked, FreeAt: until}
 		}
+	} else if s.fullLocked(q) {
+		_, end, _ := s.o.Source.QueueRange(q.key.topic, q.key.id)
+		return 0, 0, Taken{Status: TooMany, Rest: max(end-start, 0)}
 	}
 	q.reading = true
 	return start, q.epoch, Taken{Status: Found}
@@ -257,7 +261,7 @@ func (t *Turn) hold(q *queue, p *point) {
 
 // dueOf is when a check point must be stored.
 func (s *Service) dueOf(p *point) int64 {
-	return min(p.PopTime+stayMs, p.ReviveTime()-ahead)
+	return min(p.PopTime+s.o.Tuning().StayMs, p.ReviveTime()-ahead)
 }
 
 // diffs are the offsets from start, nil when they follow each other.

@@ -17,6 +17,7 @@ type Turn struct {
 	sink    Sink
 	records int
 	changes []change
+	freed   []*queue // in which less is open now than somebody was refused for
 
 	body, uniq, props, diverted []byte
 	offs                        []int64
@@ -59,6 +60,11 @@ func (t *Turn) free() {
 	clear(t.changes)
 	t.changes, t.records = t.changes[:0], 0
 	t.sink.Reset()
+	for i, q := range t.freed {
+		t.s.o.Released(q.key.topic, q.key.group, q.key.id)
+		t.freed[i] = nil
+	}
+	t.freed = t.freed[:0]
 	t.s.turns.Put(t)
 }
 
@@ -82,6 +88,7 @@ func (t *Turn) ackLocked(q *queue, p *point, bit int) {
 	if !q.ackLocked(p, bit) {
 		return
 	}
+	t.freeLocked(q)
 	if !p.gone {
 		t.j.of(entryBits, q, p)
 		return

@@ -13,11 +13,11 @@ import (
 	"github.com/seedmq/seedmq/store"
 )
 
-// Java's limits of waiting pops.
-const (
-	waitsPerQueue = 1024    // popPollingSize
-	maxWaits      = 100_000 // maxPopPollingSize
-)
+// WaitLimits are how many may wait. A change counts for those that come later.
+type WaitLimits struct {
+	PerQueue int64 // popPollingSize: for one queue, or for all queues, of a topic and group
+	All      int64 // maxPopPollingSize
+}
 
 // anyQueue stands for all queues of a topic.
 const anyQueue = -1
@@ -51,11 +51,12 @@ type waitKey struct{ topic, group string }
 // WaitRoom holds pops that found nothing until a message arrives or their time is up. One message wakes one of each group. Each Wait that
 // Hold took is resumed exactly once, on a worker, or by Close on its caller's goroutine. Safe for concurrent use.
 type WaitRoom struct {
-	clk   clock.Clock
-	group *run.Group
-	kick  chan struct{}
-	ready chan struct{}
-	n     atomic.Int64
+	clk    clock.Clock
+	limits func() WaitLimits
+	group  *run.Group
+	kick   chan struct{}
+	ready  chan struct{}
+	n      atomic.Int64
 
 	mu      sync.Mutex
 	keys    map[waitKey]map[int32]*waits
@@ -67,9 +68,9 @@ type WaitRoom struct {
 }
 
 // NewWaitRoom returns an empty room; Start makes it work.
-func NewWaitRoom(clk clock.Clock) *WaitRoom {
+func NewWaitRoom(clk clock.Clock, limits func() WaitLimits) *WaitRoom {
 	const workers = 2
-	return &WaitRoom{clk: clk, group: run.NewGroup(), kick: make(chan struct{}, 1), ready: make(chan struct{}, workers), workers: workers,
+	return &WaitRoom{clk: clk, limits: limits, group: run.NewGroup(), kick: make(chan struct{}, 1), ready: make(chan struct{}, workers), workers: workers,
 		keys: map[waitKey]map[int32]*waits{}, topics: map[string]map[waitKey]bool{}}
 }
 
@@ -102,19 +103,17 @@ func (r *WaitRoom) Len() int { return int(r.n.Load()) }
 func (r *WaitRoom) Waiting(topic, group string, queueID int32) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.keys[waitKey{topic, group}][queueID]; l != nil {
-		return l.n
-	}
-	return 0
+	return r.keys[waitKey{topic, group}][queueID].len()
 }
 
 // Hold keeps w. It is false when there is no room. missed says whether something came that the caller has not seen; it is asked once, after w
 // is in the room, so that no message is missed in between.
 func (r *WaitRoom) Hold(w *Wait, missed func() bool) bool {
+	limits := r.limits()
 	r.mu.Lock()
 	k := waitKey{w.Topic, w.Group}
 	l := r.keys[k][w.QueueID]
-	if r.closed || len(r.byTime) >= maxWaits || l != nil && l.n >= waitsPerQueue {
+	if r.closed || int64(len(r.byTime)) >= limits.All || int64(l.len()) >= limits.PerQueue {
 		r.mu.Unlock()
 		return false
 	}
@@ -301,6 +300,13 @@ func (r *WaitRoom) expire() time.Duration {
 		return time.Hour
 	}
 	return time.Duration(r.byTime[0].at-now) * time.Millisecond
+}
+
+func (l *waits) len() int {
+	if l == nil {
+		return 0
+	}
+	return l.n
 }
 
 func (l *waits) push(w *Wait) {

@@ -15,11 +15,14 @@ type room struct {
 	t    *testing.T
 	clk  *clock.Fake
 	woke chan string
+
+	limits WaitLimits
 }
 
 func newRoom(t *testing.T) *room {
 	clk := clock.NewFake(time.UnixMilli(1_800_000_000_000))
-	r := &room{NewWaitRoom(clk), t, clk, make(chan string, 100)}
+	r := &room{t: t, clk: clk, woke: make(chan string, 100), limits: WaitLimits{PerQueue: 3, All: 5}}
+	r.WaitRoom = NewWaitRoom(clk, func() WaitLimits { return r.limits })
 	r.Start()
 	t.Cleanup(r.Close)
 	return r
@@ -124,13 +127,28 @@ func TestMissedMessage(t *testing.T) {
 
 func TestWaitLimits(t *testing.T) {
 	r := newRoom(t)
-	for range waitsPerQueue {
+	for range r.limits.PerQueue {
 		r.hold("x", "G", -1, time.Minute, nil)
 	}
 	w := &Wait{Topic: "T", Group: "G", QueueID: -1, Deadline: clock.Millis(r.clk) + 60_000, Resume: func(*Wait) { t.Error("resumed") }}
-	if r.Hold(w, func() bool { return true }) {
-		t.Fatal("held beyond the limit")
+	refused := func(what string) {
+		t.Helper()
+		if r.Hold(w, func() bool { return true }) {
+			t.Fatalf("held beyond the limit of %s", what)
+		}
 	}
+	refused("a queue")
+	r.hold("x", "G", 0, time.Minute, nil)
+	r.hold("x", "H", 0, time.Minute, nil)
+	w.Group = "J"
+	refused("all")
+	r.limits = WaitLimits{PerQueue: 4, All: 7} // while it runs
+	r.hold("x", "G", -1, time.Minute, nil)
+	w.Group = "G"
+	refused("a queue, which was raised")
+	r.hold("x", "J", 0, time.Minute, nil)
+	w.Group = "J"
+	refused("all, which was raised")
 	go func() {
 		for range r.woke {
 		}
