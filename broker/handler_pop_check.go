@@ -126,6 +126,16 @@ func (b *Broker) makePop() error {
 	return b.pop.Load()
 }
 
+// dropPopJournal removes what a kill of ours left, because another broker, or a clean stop, came after it: the store may say something else
+// by now. Without the journal everything goes on at the committed offsets, which lose nothing.
+func (b *Broker) dropPopJournal() error {
+	n, err := pop.DropJournal(b.o.FS, pop.JournalDir(b.o.Store.StorePathRootDir))
+	if n > 0 {
+		b.log.Warnf("another broker had the store open since this one was killed: what was popped then and is not in the log comes again")
+	}
+	return err
+}
+
 func (b *Broker) startPop() error {
 	b.popWaits.Start()
 	b.popNotices.Start()

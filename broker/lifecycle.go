@@ -180,7 +180,7 @@ func (b *Broker) openStore() error {
 		IndexEnabled: c.MessageIndexEnable, IndexSlots: c.MaxHashSlotNum, IndexEntries: c.MaxIndexNum,
 		DiskMaxUsedRatio: ratio(c.DiskMaxUsedSpaceRatio), DiskForcibleRatio: ratio(c.DiskSpaceCleanForciblyRatio),
 		DiskWarningRatio: ratio(c.DiskSpaceWarningLevelRatio), KeepUnexpired: !c.CleanFileForciblyEnable, CheckCRCOnRecover: c.CheckCRCOnRecover, DelayLevels: b.levels.All(),
-		OnArrival: b.arrived, Clock: b.clk, Log: b.log, FS: b.o.FS})
+		OnArrival: b.arrived, NotOurs: b.dropPopJournal, Clock: b.clk, Log: b.log, FS: b.o.FS})
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,11 @@ func (s *Store) open() error {
 		return err
 	}
 	s.batches.open.Store(true)
+	if !s.ours && s.o.NotOurs != nil {
+		if err := s.o.NotOurs(); err != nil {
+			return err
+		}
+	}
 	return s.writeOpen()
 }
 

@@ -50,8 +50,11 @@ type Options struct {
 	Light bool
 	// OnArrival is called by the dispatcher, in log order, once the messages can be read. It must not block; batch is reused.
 	OnArrival func(batch []Arrival)
-	Clock     clock.Clock
-	Log       *xlog.Logger
+	// NotOurs is called at the end of Open when this program did not have the store open last, or has closed it since: files kept beside
+	// the store for a start after a kill are void. A kill before it has returned makes the next Open call it again. An error ends Open.
+	NotOurs func() error
+	Clock   clock.Clock
+	Log     *xlog.Logger
 
 	// FS is the file system; default the operating system's.
 	FS fs.FS

@@ -139,6 +139,17 @@ func (j *journal) settle() {
 	j.base = j.size
 }
 
+// DropJournal removes the journal in dir and returns how many files it had. It is for a store that another broker had open since the journal was
+// written: that one may have gone back in a queue, or made a topic anew, and what the journal says would skip messages.
+func DropJournal(f fs.FS, dir string) (int, error) {
+	j := journal{fs: f, dir: dir}
+	nos, err := j.files()
+	for _, no := range nos {
+		err = errors.Join(err, f.Remove(j.name(no)))
+	}
+	return len(nos), err
+}
+
 // files lists the numbers of the files, oldest first.
 func (j *journal) files() ([]int, error) {
 	list, err := j.fs.List(j.dir)
