@@ -3,6 +3,7 @@ package txn
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seedmq/seedmq/store"
@@ -57,32 +58,56 @@ type End struct {
 	at   int // in the batch, -1 for none
 }
 
+// endWork is the memory of one call of End.
+type endWork struct {
+	batch  Batch
+	halves []Half
+	recs   []byte // the half messages
+	props  []byte // of what is committed
+}
+
+// keepBytes is how much of an endWork's memory is used again.
+const keepBytes = 4 << 20
+
+// begin makes room for n ends.
+func (w *endWork) begin(n int) {
+	if cap(w.recs)+cap(w.props) > keepBytes {
+		w.recs, w.props = nil, nil
+	}
+	w.recs, w.props = w.recs[:0], w.props[:0]
+	w.halves = slices.Grow(w.halves[:0], n)[:n]
+}
+
 // End ends transactions: with one append, commits store their messages, and all get their marks. Each request has its own result.
 // End reads the half messages, and waits for appends of others that are about the same transactions.
 func (s *Service) End(es []End) {
+	w := s.works.Get().(*endWork)
+	w.begin(len(es))
 	for i := range es {
-		es[i].Err = s.verify(&es[i])
+		es[i].Err = s.verify(w, &es[i], &w.halves[i])
 	}
-	b := s.batches.Get().(Batch)
 	for len(es) > 0 {
 		n := s.claimSome(es)
-		s.finish(b, es[:n])
+		s.finish(w.batch, es[:n])
+		for i := range es[:n] { // nobody may look at what the next call overwrites
+			es[i].half, es[i].m = nil, store.Message{}
+		}
 		es = es[n:]
 	}
-	s.batches.Put(b)
+	s.works.Put(w)
 }
 
-// verify finds the half message and compares it with what the request says.
-func (s *Service) verify(e *End) error {
-	rec, err := s.o.Source.Record(e.LogOffset, nil)
+// verify reads the half message into h and compares it with what the request says.
+func (s *Service) verify(w *endWork, e *End, h *Half) (err error) {
+	at := len(w.recs)
+	w.recs, err = s.o.Source.Record(e.LogOffset, w.recs)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: Find prepared transaction message failed: none at commit log offset %d", ErrMismatch, e.LogOffset)
 	}
 	if err != nil {
 		return err
 	}
-	h, err := decodeHalf(rec)
-	switch {
+	switch err = h.decode(w.recs[at:len(w.recs):len(w.recs)]); {
 	case err != nil:
 		return fmt.Errorf("%w: Find prepared transaction message failed: %w", ErrMismatch, err)
 	case h.Props.ProducerGroup != e.Group:
@@ -100,7 +125,7 @@ func (s *Service) verify(e *End) error {
 	}
 	e.half = h
 	if e.Outcome == Commit {
-		if e.m, err = h.committed(); err != nil {
+		if e.m, w.props, err = h.committed(w.props); err != nil {
 			return fmt.Errorf("%w: %w", ErrMismatch, err)
 		}
 		if s.o.Route != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -165,6 +166,7 @@ func (b *fakeBatch) Add(m *store.Message) error {
 	}
 	c := *m
 	c.Properties, c.Body = slices.Clone(m.Properties), slices.Clone(m.Body)
+	c.Topic, c.Tags, c.Keys, c.UniqKey = strings.Clone(m.Topic), strings.Clone(m.Tags), strings.Clone(m.Keys), strings.Clone(m.UniqKey)
 	b.ms = append(b.ms, c)
 	return nil
 }

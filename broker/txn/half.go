@@ -57,15 +57,24 @@ type Half struct {
 
 // decodeHalf reads a record. It fails when that is no half message.
 func decodeHalf(rec []byte) (*Half, error) {
-	h := &Half{rec: rec}
-	if _, err := protocol.DecodeMessage(rec, &h.MessageView); err != nil {
+	h := new(Half)
+	if err := h.decode(rec); err != nil {
 		return nil, err
 	}
+	return h, nil
+}
+
+// decode sets all of h.
+func (h *Half) decode(rec []byte) error {
+	*h = Half{rec: rec}
+	if _, err := protocol.DecodeMessage(rec, &h.MessageView); err != nil {
+		return err
+	}
 	if h.Topic != protocol.TopicHalf {
-		return nil, fmt.Errorf("the record is of topic %s, not a half message", h.Topic)
+		return fmt.Errorf("the record is of topic %s, not a half message", h.Topic)
 	}
 	if h.QueueOffset < 0 {
-		return nil, fmt.Errorf("the half message has the queue offset %d", h.QueueOffset)
+		return fmt.Errorf("the half message has the queue offset %d", h.QueueOffset)
 	}
 	h.Props.Parse(h.Properties)
 	h.Root = h.QueueOffset
@@ -75,7 +84,7 @@ func decodeHalf(rec []byte) (*Half, error) {
 	if n, err := strconv.Atoi(h.Props.TransactionCheckTimes); err == nil {
 		h.Checks = n
 	}
-	return h, nil
+	return nil
 }
 
 // putBack says that the record is not the transaction's first one.
@@ -96,8 +105,15 @@ func (h *Half) immunity(timeout time.Duration) (d time.Duration, ok bool) {
 
 // message copies what all records made from h share.
 func (h *Half) message() store.Message {
+	m := h.bare()
+	m.Properties = []byte(h.Properties)
+	return m
+}
+
+// bare is message without the properties.
+func (h *Half) bare() store.Message {
 	return store.Message{Flag: h.Flag, SysFlag: h.SysFlag, BornTimestamp: h.BornTimestamp, BornHost: h.BornHost, StoreHost: h.StoreHost,
-		ReconsumeTimes: h.ReconsumeTimes, Properties: []byte(h.Properties), Body: h.Body, Tags: h.Props.Tags, Keys: h.Props.Keys, UniqKey: h.Props.UniqKey}
+		ReconsumeTimes: h.ReconsumeTimes, Body: h.Body, Tags: h.Props.Tags, Keys: h.Props.Keys, UniqKey: h.Props.UniqKey}
 }
 
 // target is where the message goes when it is committed.
@@ -124,25 +140,26 @@ func (h *Half) RealQueue() int32 {
 	return q
 }
 
-// committed is the message that a commit stores: all properties stay but those that say where it goes and came from, as in Java.
-func (h *Half) committed() (store.Message, error) {
-	m := h.message()
-	m.Properties = m.Properties[:0]
+// committed is the message that a commit stores: all properties stay but those that say where it goes and came from, as in Java. They are
+// appended to dst, which is returned.
+func (h *Half) committed(dst []byte) (m store.Message, props []byte, err error) {
+	start := len(dst)
 	protocol.EachProperty(h.Properties, func(name, value string) bool {
 		switch name {
 		case protocol.PropertyRealTopic, protocol.PropertyRealQueueID, protocol.PropertyTransactionPreparedOffset:
 		default:
-			m.Properties = protocol.AppendProperty(m.Properties, name, value)
+			dst = protocol.AppendProperty(dst, name, value)
 		}
 		return true
 	})
-	var err error
+	m = h.bare()
+	m.Properties = dst[start:len(dst):len(dst)]
 	if m.Topic, m.QueueID, err = h.target(); err != nil {
-		return m, err
+		return m, dst, err
 	}
 	m.SysFlag = m.SysFlag&^protocol.SysFlagTransactionMask | protocol.SysFlagTransactionCommit
 	m.PreparedTransactionOffset = h.PhysicalOffset
-	return m, nil
+	return m, dst, nil
 }
 
 // again is h put back: the same with its root, and with one check more when its producer is asked.

@@ -180,14 +180,15 @@ func (r *recent) add(e ended, o Outcome) {
 	if r.outcomes == nil {
 		r.outcomes = map[ended]Outcome{}
 	}
-	if _, there := r.outcomes[e]; !there {
-		if len(r.order) < recentLimit {
-			r.order = append(r.order, e)
-		} else {
-			delete(r.outcomes, r.order[r.next])
-			r.order[r.next] = e
-			r.next = (r.next + 1) % recentLimit
-		}
-	}
+	n := len(r.outcomes)
 	r.outcomes[e] = o
+	switch {
+	case len(r.outcomes) == n: // it was there
+	case len(r.order) < recentLimit:
+		r.order = append(r.order, e)
+	default:
+		delete(r.outcomes, r.order[r.next])
+		r.order[r.next] = e
+		r.next = (r.next + 1) % recentLimit
+	}
 }

@@ -85,6 +85,7 @@ type Service struct {
 	wake chan struct{}
 
 	batches sync.Pool // Batch
+	works   sync.Pool // *endWork
 
 	mu struct {
 		sync.Mutex
@@ -115,6 +116,7 @@ func New(o Options) *Service {
 	s.mu.freed.L = &s.mu.Mutex
 	s.mu.queues = map[int32]*queue{}
 	s.batches.New = func() any { return o.NewBatch() }
+	s.works.New = func() any { return &endWork{batch: o.NewBatch()} }
 	return s
 }
 

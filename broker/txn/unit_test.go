@@ -333,7 +333,7 @@ func FuzzHalf(f *testing.F) {
 		if h.Root < 0 || h.Root > h.QueueOffset || h.QueueOffset < 0 {
 			t.Fatal(h.Root, h.QueueOffset)
 		}
-		h.committed()
+		_, _, _ = h.committed(nil)
 		h.again(true)
 		r.s.fate(h, r.clk.Now())
 	})
