@@ -139,6 +139,36 @@ public class Scenario {
         p.shutdown();
     }
 
+    /** Message traces, as the client writes them: to the default topic, which nobody made, and to one that its user names. */
+    static void trace() throws Exception {
+        for (String own : new String[]{null, topic + "Traces"}) {
+            String group = "JTrace" + topic + (own == null ? "" : "Own"), where = own == null ? "RMQ_SYS_TRACE_TOPIC" : own;
+            DefaultMQProducer p = new DefaultMQProducer(group, true, own);
+            p.setNamesrvAddr(ns);
+            p.setInstanceName(group);
+            p.start();
+            DefaultMQPushConsumer c = new DefaultMQPushConsumer(group + "C", true, own);
+            c.setNamesrvAddr(ns);
+            c.setInstanceName(group + "C");
+            c.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+            c.subscribe(topic, "*");
+            c.registerMessageListener(collect(group));
+            c.start();
+            String body = "traced " + group, id = ok(p.send(new Message(topic, "TagA", "key", u(body)))).getMsgId();
+            received(45, group + body);
+            eventually(45, () -> {
+                String all = "";
+                try {
+                    for (MessageExt m : p.queryMessage(where, id, 32, 0, System.currentTimeMillis() + 60_000).getMessageList()) all += s(m.getBody());
+                } catch (org.apache.rocketmq.client.exception.MQClientException none) { all += none.getErrorMessage(); }
+                for (String kind : new String[]{"Pub", "SubBefore", "SubAfter"}) if (!all.contains(kind + "\u0001")) return "no " + kind + " of " + id + " in " + where + ": " + all;
+                return null;
+            });
+            c.shutdown();
+            p.shutdown();
+        }
+    }
+
     /** Timed messages come at their time and in no other way; a recalled one does not. 5.5.0 only: recalls are called by reflection. */
     static void timer() throws Exception {
         DefaultMQProducer p = producer("JTimer" + topic);
