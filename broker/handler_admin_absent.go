@@ -29,6 +29,7 @@ func (b *Broker) absentRoutes() []remoting.Route {
 	missing := func(why string) *Refusal { return &Refusal{Code: protocol.RespSystemError, Remark: why} }
 	add(missing(noRocksDB), protocol.ReqCheckRocksDBCQWriteProgress, protocol.ReqExportRocksDBConfigToJSON, protocol.ReqPopRollback)
 	add(missing(noColdControl), protocol.ReqUpdateColdDataFlowCtrConfig, protocol.ReqRemoveColdDataFlowCtrConfig)
+	add(missing(noStaticTopics), protocol.ReqUpdateAndCreateStaticTopic)
 	add(missing(noReadAhead), protocol.ReqSetCommitLogReadMode)
 	add(missing(noAuth), protocol.ReqAuthCreateUser, protocol.ReqAuthUpdateUser, protocol.ReqAuthDeleteUser, protocol.ReqAuthGetUser,
 		protocol.ReqAuthListUser, protocol.ReqAuthCreateACL, protocol.ReqAuthUpdateACL, protocol.ReqAuthDeleteACL,

@@ -204,6 +204,7 @@ func (b *Broker) loadTables() error {
 		}
 	}
 	b.clampOffsets()
+	b.warnStaticTopics()
 	return b.adoptTopics()
 }
 
