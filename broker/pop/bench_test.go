@@ -27,10 +27,11 @@ func BenchmarkTakeAndAck(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				x.s.queueFor("T", "G", 0).known = false
+				state := x.s.lockFor("T", "G", 0)
+				state.known, state.seen = false, false
+				state.mu.Unlock()
 				lists.Start, lists.Offsets = lists.Start[:0], lists.Offsets[:0]
 				x.offsets.RemoveGroup("G")
-				x.s.queueFor("T", "G", 0).seen = false
 				turn := x.s.Begin()
 				var got Taken
 				if buf, got = turn.Take(&take, buf[:0], &lists); got.Count != MaxTake {

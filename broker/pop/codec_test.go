@@ -131,6 +131,7 @@ func FuzzJournal(f *testing.F) {
 	e.revived(3, 17)
 	e.of(entryGone, q, p)
 	e.forget(q)
+	e.swept(q)
 	f.Add(append([]byte(journalMagic+"\x00\x00\x00\x00\x00\x00\x00\x01"), e.b...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := &replayed{queues: map[uint64]*queue{}, offsets: map[*queue]int64{}, revived: map[int32]int64{}}

@@ -18,7 +18,7 @@
 //
 // # Concurrency
 //
-// All exported methods are safe for concurrent use. Lock order: queue.mu, then journal.mu or the offset table's. Nothing that waits
+// All exported methods are safe for concurrent use. Lock order: queue.mu, then journal.mu, the offset table's or a shard's. Nothing that waits
 // happens under queue.mu: reads of the store and appends are done without it. No lock is common to all queues but the journal's, which is held
 // for one write of the page cache.
 package pop

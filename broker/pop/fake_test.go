@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,9 +175,10 @@ type bench struct {
 	store    *fakeStore
 	offsets  *offset.Table
 	s        *Service
-	released int
+	released atomic.Int64
 	maxTimes int32
 	tuning   Tuning
+	sweeping sweeping // what services begin with
 }
 
 func newBench(t testing.TB) *bench {
@@ -213,7 +215,8 @@ func (b *bench) open() {
 		},
 		Tuning:      func() Tuning { return b.tuning },
 		TimerBehind: func() time.Duration { return b.store.late },
-		Revived:     func(string, int) {}, Released: func(string, string, int32) { b.released++ }})
+		Revived:     func(string, int) {}, Released: func(string, string, int32) { b.released.Add(1) }})
+	b.s.sweeping = b.sweeping
 	if err := b.s.Load(); err != nil {
 		b.t.Fatal(err)
 	}
@@ -374,3 +377,6 @@ func bodies(list []got) string {
 	}
 	return s
 }
+
+// open says that messages are.
+func (f Figures) open() bool { return f.Held != 0 || f.Points != 0 }

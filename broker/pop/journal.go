@@ -45,6 +45,7 @@ const (
 	entryOrder   = 8  // num, committed offset, order info as consumerOrderInfo.json has it
 	entryRevived = 9  // revive queue, last done offset
 	entryStoring = 10 // num, start, popTime: before the record is appended
+	entrySwept   = 11 // num: nothing of the queue is open, and its offset is in the offset table's file
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -272,6 +273,12 @@ func (e *entries) next(q *queue, next int64) {
 	e.num(q.num)
 	e.num(q.epoch)
 	e.int(next)
+	e.end()
+}
+
+func (e *entries) swept(q *queue) {
+	e.begin(entrySwept)
+	e.num(q.num)
 	e.end()
 }
 

@@ -7,9 +7,7 @@ import (
 
 // Next is the offset that a group takes next from a queue; known is false when the group has none yet.
 func (s *Service) Next(topic, group string, id int32) (next int64, known bool) {
-	q := s.table.get(queueKey{topic, group, id})
-	if q != nil {
-		q.mu.Lock()
+	if q := s.lock(queueKey{topic, group, id}); q != nil {
 		next, known = q.next, q.known
 		q.mu.Unlock()
 	}
@@ -22,9 +20,7 @@ func (s *Service) Next(topic, group string, id int32) (next int64, known bool) {
 
 // Available says whether a Take may find something. A queue that somebody takes from does not count: the end of that is told by Released.
 func (s *Service) Available(topic, group string, id int32, ordered bool, attempt string) bool {
-	q := s.table.get(queueKey{topic, group, id})
-	if q != nil {
-		q.mu.Lock()
+	if q := s.lock(queueKey{topic, group, id}); q != nil {
 		busy := q.reading || ordered && q.order.blockedUntil(attempt, clock.Millis(s.o.Clock)) > 0 ||
 			!ordered && s.fullLocked(q) && !s.o.Offsets.HasReset(q.offsetKey())
 		q.contended = q.contended || q.reading
@@ -66,6 +62,7 @@ func (s *Service) Peek(r *Take, dst []byte) ([]byte, store.GetResult) {
 
 // Figures are counts for the runtime information and tests.
 type Figures struct {
+	Queues int   // queues of groups that have a state in memory
 	Held   int64 // check points that are not stored
 	Points int   // all that are known
 }
@@ -75,6 +72,7 @@ func (s *Service) Figures() Figures {
 	f := Figures{Held: s.held.Load()}
 	for _, q := range s.table.all(nil) {
 		q.mu.Lock()
+		f.Queues++
 		f.Points += len(q.points)
 		q.mu.Unlock()
 	}
@@ -83,11 +81,10 @@ func (s *Service) Figures() Figures {
 
 // FreeAt is when an ordered group may take from a queue again, 0 when it may now.
 func (s *Service) FreeAt(topic, group string, id int32, attempt string) int64 {
-	q := s.table.get(queueKey{topic, group, id})
+	q := s.lock(queueKey{topic, group, id})
 	if q == nil {
 		return 0
 	}
-	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.order.blockedUntil(attempt, clock.Millis(s.o.Clock))
 }

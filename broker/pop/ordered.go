@@ -8,11 +8,10 @@ import (
 // ackOrdered acknowledges a message of an ordered group. An ack of an earlier pop is ignored: its messages were popped again.
 func (t *Turn) ackOrdered(r *Receipt) error {
 	s := t.s
-	q := s.table.get(queueKey{r.Topic, r.Group, r.QueueID})
+	q := s.lock(queueKey{r.Topic, r.Group, r.QueueID})
 	if q == nil {
 		return ErrOffset
 	}
-	q.mu.Lock()
 	free, err := t.ackOrderedLocked(q, r)
 	q.mu.Unlock()
 	if free {
@@ -46,11 +45,10 @@ func (t *Turn) ackOrderedLocked(q *queue, r *Receipt) (free bool, err error) {
 // changeOrdered sets when a message of an ordered group may be seen again. The pop time stays, so the handle's invisible time is from it.
 func (t *Turn) changeOrdered(r *Receipt, invisible, now int64) (Changed, error) {
 	s := t.s
-	q := s.table.get(queueKey{r.Topic, r.Group, r.QueueID})
+	q := s.lock(queueKey{r.Topic, r.Group, r.QueueID})
 	if q == nil {
 		return Changed{}, ErrOffset
 	}
-	q.mu.Lock()
 	committed, ok := s.o.Offsets.Query(q.offsetKey())
 	if ok && r.Offset < committed {
 		q.mu.Unlock()

@@ -48,10 +48,10 @@ func TestOrdered(t *testing.T) {
 	if err := b.ack(again[1].r); err != nil || b.committed("T", 0) != 1 { // of the pop before: ignored
 		t.Fatalf("%v, committed %d", err, b.committed("T", 0))
 	}
-	b.released = 0
+	b.released.Store(0)
 	b.mustAck(late...)
-	if at := b.committed("T", 0); at != 4 || b.released != 1 {
-		t.Fatalf("committed %d, released %d", at, b.released)
+	if at := b.committed("T", 0); at != 4 || b.released.Load() != 1 {
+		t.Fatalf("committed %d, released %d", at, b.released.Load())
 	}
 	if err := b.ack(late[0].r); err != nil {
 		t.Fatalf("ack twice: %v", err)

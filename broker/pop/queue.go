@@ -68,6 +68,9 @@ type queue struct {
 	epoch     uint64 // of what the journal says: see there
 	next      int64  // to be taken, when known
 	due       int64  // ms: when the first held point must be stored
+	used      int64  // ms: when somebody took from it last
+	until     int64  // ms: when the time of the last check point is over
+	dead      bool   // swept: not in the table any more
 	open      int64  // messages that are popped and neither acknowledged nor back, since the last reset
 	list      []*point
 	points    map[pointID]*point
@@ -88,6 +91,7 @@ func (q *queue) addLocked(p *point, listed bool) {
 	q.points[p.id()] = p
 	p.counted = true
 	q.open += int64(p.open())
+	q.until = max(q.until, p.ReviveTime())
 	if listed {
 		p.listed = true
 		q.list = append(q.list, p)
@@ -240,6 +244,16 @@ func (t *table) put(q *queue) *queue {
 	}
 	s.m[q.key] = q
 	return q
+}
+
+// remove takes q out.
+func (t *table) remove(q *queue) {
+	s := t.shard(q.key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.m[q.key] == q {
+		delete(s.m, q.key)
+	}
 }
 
 // all lists the queues that match; nil is all.

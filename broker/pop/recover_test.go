@@ -101,7 +101,7 @@ func TestDeletedTopic(t *testing.T) {
 		t.Fatalf("records %v", n)
 	}
 	b.s.Forget("T", "")
-	if b.s.Figures() != (Figures{}) {
+	if b.s.Figures().open() {
 		t.Fatalf("%+v", b.s.Figures())
 	}
 }
@@ -196,7 +196,7 @@ func TestPowerFailure(t *testing.T) {
 func TestTurnsEndInAnyOrder(t *testing.T) {
 	b := newBench(t)
 	b.sends(4)
-	q := b.s.queueFor("T", "G", 0)
+	q := b.s.lockFor("T", "G", 0)
 	slow := b.s.Begin()
 	slow.begin(q, &Take{Topic: "T", Group: "G"}) // notes where the group stands
 	q.mu.Lock()

@@ -70,6 +70,7 @@ func eachEntry(data []byte, fn func(kind byte, f *fields)) (since int64, err err
 type replayed struct {
 	since   int64
 	found   bool
+	last    uint64 // the highest number of a queue
 	queues  map[uint64]*queue
 	offsets map[*queue]int64 // committed by ordered consumers
 	revived map[int32]int64
@@ -116,6 +117,7 @@ func (r *replayed) declare(kind byte, f *fields) {
 	if f.bad || topic == "" || group == "" || id < 0 || id > 1<<20 || r.queues[num] != nil {
 		return
 	}
+	r.last = max(r.last, num)
 	r.queues[num] = newQueue(queueKey{topic, group, int32(id)}, num)
 }
 
@@ -133,6 +135,9 @@ func (r *replayed) apply(kind byte, f *fields, broker string) {
 		return
 	}
 	switch kind {
+	case entrySwept:
+		delete(r.queues, q.num)
+		delete(r.offsets, q)
 	case entryPoint, entryNext, entryForget:
 		epoch := f.num()
 		if f.bad || epoch < q.epoch {

@@ -268,11 +268,10 @@ func (s *Service) claim(c *Checkpoint) uint32 {
 	if c.Broker != s.o.Broker {
 		return 0
 	}
-	q := s.table.get(queueKey{c.Topic, c.Group, c.QueueID})
+	q := s.lock(queueKey{c.Topic, c.Group, c.QueueID})
 	if q == nil {
 		return 0
 	}
-	q.mu.Lock()
 	defer q.mu.Unlock()
 	id := pointID{c.StartOffset, c.PopTime}
 	p := q.points[id]
@@ -289,8 +288,7 @@ func (s *Service) claim(c *Checkpoint) uint32 {
 // restore takes claims back.
 func (s *Service) restore(list []*waiting) {
 	for _, w := range list {
-		if q := s.table.get(queueKey{w.Topic, w.Group, w.QueueID}); q != nil {
-			q.mu.Lock()
+		if q := s.lock(queueKey{w.Topic, w.Group, w.QueueID}); q != nil {
 			if p := q.points[pointID{w.StartOffset, w.PopTime}]; p != nil {
 				p.claimed = false
 			}
@@ -301,11 +299,10 @@ func (s *Service) restore(list []*waiting) {
 
 // finish forgets a check point whose messages came back.
 func (s *Service) finish(t *Turn, c *Checkpoint) {
-	q := s.table.get(queueKey{c.Topic, c.Group, c.QueueID})
+	q := s.lock(queueKey{c.Topic, c.Group, c.QueueID})
 	if q == nil {
 		return
 	}
-	q.mu.Lock()
 	defer q.mu.Unlock()
 	if p := q.points[pointID{c.StartOffset, c.PopTime}]; p != nil {
 		if p.state != stored {

@@ -30,6 +30,7 @@ func (s *Service) Scan() int {
 	if err != nil {
 		s.o.Log.Limited(s.o.Clock, "scan", logEvery).Errorf("check points of popped messages stay in memory: %v", err)
 	}
+	s.sweep(clock.Millis(s.o.Clock))
 	return n
 }
 

@@ -114,6 +114,7 @@ type Service struct {
 	group    *run.Group
 	kick     chan struct{}
 	revivers []*reviver
+	sweeping sweeping
 
 	mu     sync.Mutex
 	active []*queue // with check points
@@ -139,9 +140,7 @@ func (s *Service) Load() error {
 	} else if err != nil {
 		return err
 	}
-	for num := range r.queues {
-		s.nums.Store(max(s.nums.Load(), num))
-	}
+	s.nums.Store(r.last)
 	if err := s.loadOrders(); err != nil {
 		return err
 	}
@@ -260,18 +259,38 @@ func newQueue(k queueKey, num uint64) *queue {
 	return &queue{key: k, mark: MarkOf(k.topic), num: num, points: map[pointID]*point{}}
 }
 
-// queueFor returns the queue's state, made when there is none.
-func (s *Service) queueFor(topic, group string, id int32) *queue {
-	k := queueKey{topic, group, id}
-	if q := s.table.get(k); q != nil {
-		return q
+// lock returns the queue's state with its lock held, nil when there is none.
+func (s *Service) lock(k queueKey) *queue {
+	for {
+		q := s.table.get(k)
+		if q == nil {
+			return nil
+		}
+		if q.mu.Lock(); !q.dead {
+			return q
+		}
+		q.mu.Unlock()
 	}
+}
+
+// lockFor returns the queue's state with its lock held, made when there is none.
+func (s *Service) lockFor(topic, group string, id int32) *queue {
+	k := queueKey{topic, group, id}
+	for {
+		if q := s.lock(k); q != nil {
+			return q
+		}
+		s.newQueue(k)
+	}
+}
+
+func (s *Service) newQueue(k queueKey) {
+	topic, group := k.topic, k.group
 	k.topic, k.group = string([]byte(topic)), string([]byte(group))
 	q := s.table.put(newQueue(k, s.nums.Add(1)))
 	var e entries
 	e.queue(q)
 	s.note(&e)
-	return q
 }
 
 // note writes to the journal. A journal that cannot be written costs no request: what it would have kept is popped again after a kill.

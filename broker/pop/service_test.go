@@ -43,7 +43,7 @@ func TestWhatIsAcknowledgedInTimeIsNeverStored(t *testing.T) {
 		t.Fatalf("committed %d", at)
 	}
 	b.step(2 * time.Minute)
-	if n := b.records(); len(n) > 0 || b.s.Figures() != (Figures{}) {
+	if n := b.records(); len(n) > 0 || b.s.Figures().open() {
 		t.Fatalf("records %v, %+v", n, b.s.Figures())
 	}
 }
@@ -236,7 +236,7 @@ func TestKillWhileStoring(t *testing.T) {
 		}()
 		b.step(2 * time.Minute)
 		b.wantBodies("nothing", b.pop(time.Minute, 1), "")
-		if f := b.s.Figures(); f != (Figures{}) {
+		if f := b.s.Figures(); f.open() {
 			t.Errorf("left: %+v", f)
 		}
 	}
@@ -277,7 +277,7 @@ func TestFilterAndSkippedMessages(t *testing.T) {
 func TestTwoReaders(t *testing.T) {
 	b := newBench(t)
 	b.sends(2)
-	q := b.s.queueFor("T", "G", 0)
+	q := b.s.lockFor("T", "G", 0)
 	turn := b.s.Begin()
 	if _, _, res := turn.begin(q, &Take{Topic: "T", Group: "G"}); res.Status != Found {
 		t.Fatalf("%+v", res)
@@ -290,8 +290,8 @@ func TestTwoReaders(t *testing.T) {
 	}
 	q.mu.Lock()
 	b.s.endReading(q)
-	if b.released != 1 {
-		t.Fatalf("told %d times", b.released)
+	if b.released.Load() != 1 {
+		t.Fatalf("told %d times", b.released.Load())
 	}
 	list, _, _ := b.take(Take{Topic: "T"})
 	b.wantBodies("after", list, "0 1 ")

@@ -64,7 +64,7 @@ type Lists struct{ Start, Offsets, Counts []byte }
 // Take takes messages out of a queue: records are appended to dst.
 func (t *Turn) Take(r *Take, dst []byte, out *Lists) ([]byte, Taken) {
 	s := t.s
-	q := s.queueFor(r.Topic, r.Group, r.QueueID)
+	q := s.lockFor(r.Topic, r.Group, r.QueueID)
 	start, epoch, got := t.begin(q, r)
 	if got.Status != Found {
 		return dst, got
@@ -105,11 +105,11 @@ func skips(s store.GetStatus) bool {
 	return s == store.GetNoMatched || s == store.GetOffsetFoundNull || s == store.GetWasRemoving
 }
 
-// begin claims the queue for reading. Its status is Found when the caller may read.
+// begin claims the queue, whose lock the caller holds, for reading, and gives up the lock. Its status is Found when the caller may read.
 func (t *Turn) begin(q *queue, r *Take) (start int64, epoch uint64, out Taken) {
 	s := t.s
-	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.used = r.PopTime
 	if q.reading {
 		q.contended = true
 		return 0, 0, Taken{Status: Busy}

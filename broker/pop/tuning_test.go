@@ -70,13 +70,13 @@ func TestInFlight(t *testing.T) {
 	if list, _, _ := b.take(Take{Topic: "T", Group: "H", Max: 1}); len(list) != 1 {
 		t.Fatal("another group must wait, too")
 	}
-	released := b.released
+	released := b.released.Load()
 	b.mustAck(first[0])
-	if b.released != released {
+	if b.released.Load() != released {
 		t.Fatal("somebody is woken too early")
 	}
 	b.mustAck(first[0], first[1])
-	if b.released != released+1 {
+	if b.released.Load() != released+1 {
 		t.Fatal("nobody is woken")
 	}
 	more = append(more, pop("after acks", 1, Found, "5 ")...)
@@ -88,7 +88,7 @@ func TestInFlight(t *testing.T) {
 	b.kill()
 	pop("after a kill", 1, TooMany, "")
 	b.step(62 * time.Second) // what was popped comes back, the changed one does not
-	if b.released < released+2 {
+	if b.released.Load() < released+2 {
 		t.Fatal("nobody is woken when time is over")
 	}
 	again := pop("after their time", 3, Found, "6 7 8 ")

@@ -25,7 +25,6 @@ type Turn struct {
 
 // change is a change of the invisible time that counts once its record is stored.
 type change struct {
-	q        *queue
 	old, new *point
 	bit      int
 }
@@ -72,14 +71,14 @@ func (t *Turn) free() {
 func (t *Turn) applyChanges() {
 	for i := range t.changes {
 		c := &t.changes[i]
-		c.q.mu.Lock()
-		c.q.addLocked(c.new, false)
-		t.j.point(c.q, c.new)
+		q := t.s.lockFor(c.new.Topic, c.new.Group, c.new.QueueID)
+		q.addLocked(c.new, false)
+		t.j.point(q, c.new)
 		if c.old != nil && !c.old.gone {
-			t.ackLocked(c.q, c.old, c.bit)
+			t.ackLocked(q, c.old, c.bit)
 		}
-		c.q.mu.Unlock()
-		t.s.activate(c.q)
+		q.mu.Unlock()
+		t.s.activate(q)
 	}
 }
 
@@ -225,9 +224,8 @@ func (s *Service) knowsAll(h *Handle) bool { return h.PopTime > s.fromHere }
 func (t *Turn) find(r *Receipt, now int64) (*queue, *point, int, error) {
 	s, h := t.s, &r.Handle
 	id := pointID{h.StartOffset, h.PopTime}
-	q := s.table.get(queueKey{r.Topic, r.Group, r.QueueID})
+	q := s.lock(queueKey{r.Topic, r.Group, r.QueueID})
 	if q != nil {
-		q.mu.Lock()
 		if p := q.points[id]; p != nil {
 			i := p.index(r.Offset)
 			if i < 0 || p.Invisible != h.Invisible || p.reviveQueue != h.ReviveQueue {
@@ -280,7 +278,7 @@ func (t *Turn) Change(r *Receipt, invisible int64) (Changed, error) {
 			return Changed{}, err
 		}
 	}
-	t.changes = append(t.changes, change{t.s.queueFor(r.Topic, r.Group, r.QueueID), old, p, bit})
+	t.changes = append(t.changes, change{old, p, bit})
 	return Changed{popTime, invisible, p.reviveQueue}, nil
 }
 
