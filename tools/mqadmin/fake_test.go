@@ -280,6 +280,10 @@ func TestConsumerStatusVerdicts(t *testing.T) {
 	well := protocol.ProcessQueueInfo{Locked: true, LastConsumeTimestamp: f.now.Now().UnixMilli()}
 	f.consumers(map[string]*protocol.ConsumerRunningInfo{"c1": pushInfo("*", false, well), "c2": pushInfo("a", false, well)})
 	f.expect("consumerStatus -g g", `\n\nWARN: Different subscription in the same group of consumer!!!$`)
+	young := pushInfo("a", false, well) // of a moment ago
+	young.Properties[protocol.RunningConsumerStartTime] = f.now.Now().UnixMilli()
+	f.consumers(map[string]*protocol.ConsumerRunningInfo{"c1": pushInfo("*", false, well), "c2": young})
+	f.expect("consumerStatus -g g", `\n\nWARN: Different subscription in the same group of consumer!!!$`)
 	f.consumers(map[string]*protocol.ConsumerRunningInfo{"c1": pushInfo("*", false, protocol.ProcessQueueInfo{CachedMsgCount: 2, LastConsumeTimestamp: minuteAgo}),
 		"c2": pushInfo("*", true, protocol.ProcessQueueInfo{LastLockTimestamp: minuteAgo}), "c3": pushInfo("*", true, protocol.ProcessQueueInfo{Locked: true, Dropped: true, TryUnlockTimes: 5})})
 	f.expect("consumerStatus -g g", `Rebalance OK\nc1 MessageQueue \[topic=T, brokerName=a, queueId=0\] can't consume for a while, maybe blocked, 90000ms\n`+
