@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seedmq/seedmq/broker"
 	"github.com/seedmq/seedmq/broker/brokertest"
@@ -34,6 +35,33 @@ func TestFiguresOfPutTimes(t *testing.T) {
 	}
 	if total != 30 || kv["putLatency99"] == "0.00" || kv["putLatency999"] < kv["putLatency99"] {
 		t.Errorf("%d messages in %q, latencies %s and %s", total, kv["putMessageDistributeTime"], kv["putLatency99"], kv["putLatency999"])
+	}
+}
+
+// brokerStatus has figures of pop once somebody pops.
+func TestFiguresOfPop(t *testing.T) {
+	b := brokertest.Start(t)
+	c := newPopClient(t, b, "P", "G")
+	c.topicOf("P")
+	c.topUp("P", "x", 3)
+	figures := func() string {
+		kv := fetch[protocol.KVTable](t, c.Client, protocol.ReqGetBrokerRuntimeInfo, nil, "").Table
+		out := ""
+		for _, key := range []string{"CheckpointBufferSize", "OffsetBufferSize", "ReviveLag", "ReviveLatency", "InFlightMessageNum", "PollingNum"} {
+			out += kv["pop"+key] + " "
+		}
+		return out
+	}
+	if got := figures(); got != "      " {
+		t.Errorf("before: %q", got)
+	}
+	list := c.popAll(3, time.Minute)
+	if got := figures(); got != "1 1 0 0 3 0 " {
+		t.Errorf("popped: %q", got)
+	}
+	c.mustAck(list...)
+	if got := figures(); got != "0 0 0 0 0 0 " {
+		t.Errorf("acknowledged: %q", got)
 	}
 }
 

@@ -43,6 +43,7 @@ func (b *Broker) runtimeInfo(*call, *none) (*remoting.Reply, error) {
 	b.trafficInfo(t, &st)
 	b.poolInfo(t)
 	b.limitsInfo(t)
+	b.popInfo(t)
 	for _, o := range b.delay.Offsets() {
 		if o.Max > 0 {
 			t["scheduleMessageOffset_"+strconv.Itoa(int(o.Level))] = fmt.Sprintf("%d,%d", o.Next, o.Max)

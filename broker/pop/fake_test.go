@@ -379,4 +379,6 @@ func bodies(list []got) string {
 }
 
 // open says that messages are.
-func (f Figures) open() bool { return f.Held != 0 || f.Points != 0 }
+func (f Figures) open() bool {
+	return f.Held != 0 || f.Points != 0 || f.InFlight != 0 || f.Waiting != 0
+}

@@ -60,25 +60,6 @@ func (s *Service) Peek(r *Take, dst []byte) ([]byte, store.GetResult) {
 	return dst, res
 }
 
-// Figures are counts for the runtime information and tests.
-type Figures struct {
-	Queues int   // queues of groups that have a state in memory
-	Held   int64 // check points that are not stored
-	Points int   // all that are known
-}
-
-// Figures counts.
-func (s *Service) Figures() Figures {
-	f := Figures{Held: s.held.Load()}
-	for _, q := range s.table.all(nil) {
-		q.mu.Lock()
-		f.Queues++
-		f.Points += len(q.points)
-		q.mu.Unlock()
-	}
-	return f
-}
-
 // FreeAt is when an ordered group may take from a queue again, 0 when it may now.
 func (s *Service) FreeAt(topic, group string, id int32, attempt string) int64 {
 	q := s.lock(queueKey{topic, group, id})

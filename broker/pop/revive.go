@@ -33,6 +33,7 @@ type reviver struct {
 	s    *Service
 	id   int32
 	done atomic.Int64 // last record that is done; -1: none
+	due  atomic.Int64 // ms: when the time of the first in wait is over; 0: none
 	next int64        // to be read
 	wait []*waiting   // in the order of the queue
 	by   map[mergeKey]*waiting
@@ -233,10 +234,11 @@ func (r *reviver) flush(t *Turn, revived []*waiting) error {
 
 // commit notes how far the queue is done.
 func (r *reviver) commit(t *Turn, end bool) {
-	done := r.next - 1
+	done, due := r.next-1, int64(0)
 	if len(r.wait) > 0 {
-		done = r.wait[0].ReviveOffset - 1
+		done, due = r.wait[0].ReviveOffset-1, r.wait[0].ReviveTime()
 	}
+	r.due.Store(due)
 	if done > r.done.Load() {
 		r.done.Store(done)
 		t.j.revived(r.id, done)
