@@ -164,6 +164,11 @@ func (s *Store) openRest(found []foundFile, crashed bool) error {
 	if err := s.fs.MkdirAll(s.log.dir); err != nil {
 		return err
 	}
+	if crashed { // perhaps before the name of a new file was synced
+		if err := s.fs.SyncDir(s.log.dir); err != nil {
+			return err
+		}
+	}
 	var err error
 	if s.check, err = checkpoint.Open(s.fs, s.path("checkpoint")); err != nil {
 		return err
@@ -176,7 +181,9 @@ func (s *Store) openRest(found []foundFile, crashed bool) error {
 	}
 	s.log.pool = mappedfile.NewPool(s.o.MapBytes)
 	s.farBehind = int64(float64(fs.PhysicalMemory()) * farBehindRatio)
-	return s.openFiles(found)
+	err = s.openFiles(found)
+	s.log.gone.Store(s.log.start())
+	return err
 }
 
 // recovery is the state of one recovery.

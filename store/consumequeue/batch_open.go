@@ -98,6 +98,7 @@ func (q *BatchQueue) load() error {
 		q.fileEnd = start + n
 	}
 	q.min, q.written, q.synced = q.base, q.max, q.max
+	q.newNames = q.set.opt.AfterCrash // a killed process may not have synced them
 	if q.set.opt.AfterCrash && q.max == q.fileEnd {
 		q.set.needFrom(q.maxPhys.Load()) // the file behind it was not made yet, or it is gone
 	}

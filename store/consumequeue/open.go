@@ -244,6 +244,13 @@ func (l *loader) install() {
 	for shard, m := range maps {
 		s.shards[shard].Store(&m)
 	}
+	if s.opt.AfterCrash {
+		// A killed process may have made files and folders without syncing their names. What comes next finds them there and
+		// would not sync them either.
+		for _, q := range s.all() {
+			s.namesChanged(q)
+		}
+	}
 	l.mu.report.RebuildFrom = s.RebuildFrom()
 	s.report = l.mu.report
 	s.appended.Store(min(s.MaxPhys(), s.report.RebuildFrom))

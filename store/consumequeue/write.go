@@ -229,7 +229,7 @@ func (q *Queue) settle() bool {
 	return stay
 }
 
-// bulkSync is the number of queues from which one sync of the whole disk is cheaper than many of single files.
+// bulkSync is the number of files and folders from which one sync of the whole disk is cheaper than many of single ones.
 const bulkSync = 64
 
 // sync makes the files of listed, and all new names, durable.
@@ -247,7 +247,7 @@ func (s *Set) sync(listed []*Queue) error {
 	dirs := s.takeDirs()
 	var err error
 	bulk := false
-	if dirty >= bulkSync {
+	if dirty+len(dirs) >= bulkSync {
 		bulk, err = fs.SyncAll(s.fs, s.opt.Dir)
 	}
 	if !bulk {

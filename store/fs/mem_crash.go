@@ -3,6 +3,7 @@ package fs
 import (
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sort"
 )
 
@@ -16,13 +17,46 @@ func (m *Mem) Kill() {
 	m.mu.killed = true
 }
 
-// Reboot returns what a new process finds after this one was killed but the machine went on: all that was written.
+// Reboot returns what a new process finds after this one was killed but the machine went on: all that was written, of
+// which a later Crash still loses what was not synced.
 // m is of no use afterwards.
 func (m *Mem) Reboot() *Mem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.killed = true
-	return m.copyLocked(m.mu.nodes, func(n *memNode) []byte { return n.data })
+	c := NewMem(m.mu.now)
+	c.mu.capacity = m.mu.capacity
+	made := map[*memNode]*memNode{}
+	twin := func(n *memNode) *memNode {
+		if n == nil {
+			return nil
+		}
+		if made[n] == nil {
+			d := *n
+			d.links = 0 // whoever had it open is gone
+			d.data, d.synced, d.dirty = slices.Clone(n.data), slices.Clone(n.synced), slices.Clone(n.dirty)
+			made[n] = &d
+		}
+		return made[n]
+	}
+	for name, n := range m.mu.nodes {
+		d := twin(n)
+		if c.mu.nodes[name] = d; d.links == 0 {
+			c.mu.used += int64(len(d.data))
+		}
+		d.links++
+	}
+	for name, n := range m.mu.durable {
+		c.mu.durable[name] = twin(n)
+	}
+	for _, op := range m.mu.journal {
+		op.set = slices.Clone(op.set)
+		for i := range op.set {
+			op.set[i].node = twin(op.set[i].node)
+		}
+		c.mu.journal = append(c.mu.journal, op)
+	}
+	return c
 }
 
 // Crash returns what could be on the disk after the power failed now: everything synced; of the writes that were not,

@@ -92,24 +92,36 @@ func (m *Mem) MkdirAll(dir string) error {
 	if m.mu.killed {
 		return pathError("mkdir", dir, ErrKilled)
 	}
-	return m.mkdirLocked(clean(dir))
+	return m.mkdirLocked(clean(dir), true)
 }
 
-func (m *Mem) mkdirLocked(key string) error {
+// MakeDirs is MkdirAll without the syncs.
+func (m *Mem) MakeDirs(dir string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mu.killed {
+		return pathError("mkdir", dir, ErrKilled)
+	}
+	return m.mkdirLocked(clean(dir), false)
+}
+
+func (m *Mem) mkdirLocked(key string, durable bool) error {
 	if n := m.mu.nodes[key]; n != nil {
 		if !n.dir {
 			return pathError("mkdir", key, syscall.ENOTDIR)
 		}
 		return nil
 	}
-	if err := m.mkdirLocked(filepath.Dir(key)); err != nil {
+	if err := m.mkdirLocked(filepath.Dir(key), durable); err != nil {
 		return err
 	}
 	if _, err := m.beginLocked(OpMkdir, key, 0, 0); err != nil {
 		return err
 	}
-	n := &memNode{dir: true, modTime: m.mu.now(), links: 1}
-	m.mu.nodes[key], m.mu.durable[key] = n, n
+	m.setLocked(nameSet{key, &memNode{dir: true, modTime: m.mu.now()}})
+	if durable {
+		m.syncNamesLocked(filepath.Dir(key))
+	}
 	return nil
 }
 
@@ -160,7 +172,13 @@ func (m *Mem) SyncDir(dir string) error {
 	if _, err := m.beginLocked(OpSyncDir, dir, 0, 0); err != nil {
 		return err
 	}
-	key, last := clean(dir), -1
+	m.syncNamesLocked(clean(dir))
+	return nil
+}
+
+// syncNamesLocked makes durable all changes of names up to the last one in the folder key.
+func (m *Mem) syncNamesLocked(key string) {
+	last := -1
 	for i, op := range m.mu.journal {
 		for _, d := range op.dirs {
 			if d == key {
@@ -172,7 +190,6 @@ func (m *Mem) SyncDir(dir string) error {
 		applyNames(m.mu.durable, op)
 	}
 	m.mu.journal = append([]nameOp(nil), m.mu.journal[last+1:]...)
-	return nil
 }
 
 func applyNames(names map[string]*memNode, op nameOp) {
