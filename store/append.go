@@ -154,11 +154,16 @@ func writeChunk(f *mappedfile.File, b *Batch, c chunk) (int, error) {
 	return n, err
 }
 
-// zeroTornLocked clears what failed writes left behind the log's end, so that it can never be taken for records.
+// zeroTornLocked clears what failed writes left behind the log's end, so that it can never be taken for records. The zeros
+// are synced: after a power failure the records might be there without them, behind what was appended since.
 func (s *Store) zeroTornLocked() error {
 	for len(s.log.mu.torn) > 0 {
 		t := s.log.mu.torn[len(s.log.mu.torn)-1]
-		if err := writeZeros(t.f, t.off, t.n); err != nil {
+		err := writeZeros(t.f, t.off, t.n)
+		if err == nil && t.n > 0 {
+			err = t.f.Sync()
+		}
+		if err != nil {
 			return fmt.Errorf("clear a torn write: %w", err)
 		}
 		s.log.mu.torn = s.log.mu.torn[:len(s.log.mu.torn)-1]

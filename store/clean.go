@@ -175,12 +175,16 @@ func (c *cleaner) delete(ctx context.Context, f *mappedfile.File) error {
 		if err := f.Remove(); err != nil {
 			return err
 		}
-		return c.s.fs.SyncDir(l.dir)
+		if err = c.s.fs.SyncDir(l.dir); err == nil {
+			l.gone.Store(f.End())
+		}
+		return err
 	}
 	f.Close()
 	if err := c.s.fs.SyncDir(l.dir); err != nil {
 		return err
 	}
+	l.gone.Store(f.End())
 	return c.shrink(ctx, moved)
 }
 

@@ -25,6 +25,9 @@ type commitLog struct {
 	files atomic.Pointer[[]*mappedfile.File] // without gaps, oldest first
 	// end is the position after the last record. All below it can be read.
 	end atomic.Int64
+	// gone is the position below which no file is left on the disk. It follows the start of the list, which a file leaves
+	// before it is removed.
+	gone atomic.Int64
 	// lastTime is the store time of the last record, ms.
 	lastTime atomic.Int64
 	// lockedAt is when the append lock was taken, UnixNano, 0 when it is free.

@@ -39,7 +39,7 @@ func (r *raisedMins) init(s *Store) {
 
 // body is the table as it goes to disk, without what the log has lost.
 func (r *raisedMins) body() any {
-	start := r.s.log.start()
+	start := r.s.log.gone.Load()
 	out := map[string]map[int32]int64{}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -204,7 +204,7 @@ func (d *droppedTopics) add(topic string, end int64) (err error) {
 	}()
 	d.mu.at[topic] = end
 	var b bytes.Buffer
-	start := d.s.log.start()
+	start := d.s.log.gone.Load()
 	for t, at := range d.mu.at {
 		if at > start {
 			fmt.Fprintf(&b, "%d %s\n", at, t)
