@@ -13,6 +13,7 @@ const (
 	popMessages = 400_000
 	sqlMessages = 1_000_000
 	smallBody   = 100 // bytes
+	tinyBody    = 32
 	fillWindow  = 16
 	fillTries   = 10
 )
@@ -141,16 +142,28 @@ func pops(ctx context.Context, e *env) ([]line, error) {
 		}})
 }
 
-// sqlFilter gives each 100th message of each queue the price that is asked for.
-func sqlFilter(ctx context.Context, e *env) ([]line, error) {
+// sqlFilter gives each 100th message of each queue the price that is asked for. Of the larger messages there are more than the broker maps
+// at a time, of the smaller ones less.
+func sqlFilter(ctx context.Context, e *env) (out []line, err error) {
+	for _, size := range []int{tinyBody, smallBody} {
+		lines, err := e.sqlFilterOf(ctx, size)
+		out = append(out, lines...)
+		if err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (e *env) sqlFilterOf(ctx context.Context, size int) ([]line, error) {
 	n := e.scaled(sqlMessages) / (100 * queues) * (100 * queues)
 	price := &varied{name: "price", digits: 2, value: func(n int64) int { return int(n / queues % 100) }}
-	return e.beside(ctx, &service{work: "SQL filter that selects 1 %, 8 pulls, messages looked at", conf: "enablePropertyFilter=true",
+	return e.beside(ctx, &service{work: fmt.Sprintf("SQL filter that selects 1 %% of %d messages of %d bytes, 8 pulls, messages looked at", n, size), conf: "enablePropertyFilter=true",
 		prepare: func(ctx context.Context, s *server, round int) error {
 			if round > 0 {
 				return nil
 			}
-			return s.fill(ctx, "sql", n, smallBody, price)
+			return s.fill(ctx, "sql", n, size, price)
 		},
 		run: func(ctx context.Context, s *server, _ int) (figures, error) {
 			l := pulling{addr: s.addr(), topic: topicName("sql", 0), conns: queues, batch: 32, time: e.secs, sql: "price > 98"}
