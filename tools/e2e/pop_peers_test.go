@@ -76,6 +76,35 @@ func TestJavaPopKilled(t *testing.T) {
 	p.ack(p.collect(40*time.Second, time.Minute, names(5, 10)...)...)
 }
 
+// TestPopJavaMakesTheTopicAnew: after a kill of ours Java deletes a topic and makes it again. What our journal says of the old one skips nothing of
+// the new one.
+func TestPopJavaMakesTheTopicAnew(t *testing.T) {
+	const topic, group = "PopAnew", "PopAnewGroup"
+	dir, ns := t.TempDir(), harness.Namesrv(t)
+	s := harness.Broker(t, dir, ns.Namesrv, "")
+	harness.CreateTopic(t, s, topic, 2)
+	p := newPopper(t, s, topic, group)
+	p.send(names(0, 20)...)
+	p.ack(p.collect(time.Minute, 20*time.Second, names(0, 20)...)...)
+	s.Proc.Kill()
+	if left, err := filepath.Glob(filepath.Join(dir, "store", "popjournal", "*")); err != nil || len(left) == 0 {
+		t.Fatalf("no journal after the kill: %v %v", left, err)
+	}
+
+	s = harness.JavaBroker(t, dir, ns.Namesrv, "")
+	p = newPopper(t, s, topic, group)
+	if _, err := p.w.success(protocol.ReqDeleteTopicInBroker, &protocol.DeleteTopicInBrokerRequestHeader{Topic: topic}, nil); err != nil {
+		t.Fatal(err)
+	}
+	harness.CreateTopic(t, s, topic, 2)
+	p.send(names(20, 35)...)
+	stop(t, s)
+
+	s = harness.Broker(t, dir, ns.Namesrv, "")
+	p = newPopper(t, s, topic, group)
+	p.ack(p.collect(time.Minute, 20*time.Second, names(20, 35)...)...)
+}
+
 // javaPop runs a scenario of Pop.java, which needs the client of 5.5.0.
 func javaPop(t *testing.T, s *harness.Server, name, topic string) {
 	t.Helper()
