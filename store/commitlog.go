@@ -107,15 +107,15 @@ func (l *commitLog) fileForLocked(pos int64) (*mappedfile.File, error) {
 	}
 	l.making.Lock()
 	defer l.making.Unlock()
-	f := l.making.spare
-	if f == nil {
-		var err error
-		if f, err = l.create(pos - pos%l.fileSize); err != nil {
-			return nil, err
+	f, err := l.takeSpare()
+	if err == nil && f == nil {
+		if f, err = l.create(pos - pos%l.fileSize); err == nil {
+			f.StartFill(pos % l.fileSize)
 		}
-		f.StartFill(pos % l.fileSize)
 	}
-	l.making.spare = nil
+	if err != nil {
+		return nil, err
+	}
 	l.setList(append(append([]*mappedfile.File(nil), l.list()...), f))
 	l.wakePrepare()
 	return f, nil
@@ -128,7 +128,12 @@ func (l *commitLog) makeSpare(start int64) (*mappedfile.File, error) {
 	if l.making.spare != nil || l.fileOf(start) != nil {
 		return l.making.spare, nil
 	}
-	f, err := l.create(start)
+	if err := l.fs.MkdirAll(l.spareDir()); err != nil {
+		return nil, err
+	}
+	o := l.options(start)
+	o.Path = filepath.Join(l.spareDir(), filepath.Base(o.Path))
+	f, err := mappedfile.Create(o)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +141,32 @@ func (l *commitLog) makeSpare(start int64) (*mappedfile.File, error) {
 	l.making.spare = f
 	return f, nil
 }
+
+// spareDir is where the spare file waits. A Java broker that somebody starts on a store in use recovers it before it finds
+// it locked: it would remove a file of the log that has no record yet, which we would go on writing to.
+func (l *commitLog) spareDir() string { return filepath.Clean(l.dir) + spareSuffix }
+
+// spareSuffix makes the log's folder the one for the spare file, beside it.
+const spareSuffix = ".spare"
+
+// takeSpare brings the spare file, if there is one, into the log's folder, and makes its name durable. making is held.
+func (l *commitLog) takeSpare() (*mappedfile.File, error) {
+	f := l.making.spare
+	if f == nil {
+		return nil, nil
+	}
+	if err := f.Rename(l.path(f.Start())); err != nil {
+		return nil, err
+	}
+	l.making.spare = nil
+	if err := l.fs.SyncDir(l.dir); err != nil {
+		return nil, errors.Join(err, f.Remove())
+	}
+	return f, nil
+}
+
+// dropSpares removes what an earlier process made ahead.
+func (l *commitLog) dropSpares() error { return l.fs.RemoveAll(l.spareDir()) }
 
 func (l *commitLog) wakePrepare() {
 	select {
@@ -212,11 +243,10 @@ func (l *commitLog) close() error {
 	defer l.making.Unlock()
 	var err error
 	if l.making.spare != nil {
-		if err = l.making.spare.Remove(); err == nil {
-			err = l.fs.SyncDir(l.dir)
-		}
+		err = l.making.spare.Remove()
 		l.making.spare = nil
 	}
+	err = errors.Join(err, l.dropSpares())
 	for _, f := range l.list() {
 		f.Close()
 	}

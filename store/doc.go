@@ -4,6 +4,7 @@
 //
 //	commitlog/<20 digits>           the log; package mappedfile
 //	commitlog.deleted/              its files on their way out: ours
+//	commitlog.spare/                the file that it will get next: ours
 //	consumequeue/<topic>/<queue>/   package consumequeue
 //	batchconsumequeue/…             the same of topics with queue.type=BatchCQ
 //	index/<time>                    package index

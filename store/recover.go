@@ -181,6 +181,9 @@ func (s *Store) openRest(found []foundFile, crashed bool) error {
 	}
 	s.log.pool = mappedfile.NewPool(s.o.MapBytes)
 	s.farBehind = int64(float64(fs.PhysicalMemory()) * farBehindRatio)
+	if err = s.log.dropSpares(); err != nil {
+		return err
+	}
 	err = s.openFiles(found)
 	s.log.gone.Store(s.log.start())
 	return err

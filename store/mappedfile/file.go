@@ -153,6 +153,15 @@ func (f *File) MoveTo(dir string) (string, error) {
 	return to, f.fsys.Rename(f.path, to)
 }
 
+// Rename gives the file another name, which it has from then on. Nobody else may know the file yet.
+func (f *File) Rename(path string) error {
+	err := f.fsys.Rename(f.path, path)
+	if err == nil {
+		f.path = path
+	}
+	return err
+}
+
 // WriteAt writes all of p at off with one call, or returns how much of it and why not all. Only one goroutine may
 // write a file.
 func (f *File) WriteAt(p []byte, off int64) (int, error) {
