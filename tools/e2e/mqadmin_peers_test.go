@@ -64,6 +64,12 @@ func TestJavaAdmin(t *testing.T) {
 	for _, c := range adminScript {
 		t.Run(c.recording, func(t *testing.T) {
 			args, want := recording(t, c.recording, s, st)
+			if c.recording == "resetOffsetByTime-unknown-group" { // Apache's broker moves offsets of a group that nobody has
+				if got := ja.Run(t, args...); !strings.Contains(got, "CODE: 26") || !strings.Contains(got, "NoSuchGroup") {
+					t.Error(got)
+				}
+				return
+			}
 			if c.recording == "consumeMessage-queue" || strings.HasPrefix(c.recording, "sendMessage-") {
 				ja = harness.StartJavaAdmin(top, s) // these commands cannot run twice in one JVM
 			}
