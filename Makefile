@@ -48,12 +48,12 @@ microbench: ## every micro-benchmark, briefly, so that they keep working
 
 test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing
 	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; \
-	else cd tools/e2e && $(GO) test -tags peers -timeout 30m ./...; fi
+	else cd tools/e2e && $(GO) test -tags peers -timeout 40m ./...; fi
 
 test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted), random runs against a model
 	SEEDMQ_CRASH_SECONDS=$(CRASH_SECONDS) $(GO) test -count=1 -v -run TestLives ./store/storetest
 	SEEDMQ_MODEL_SECONDS=$(MODEL_SECONDS) $(GO) test -count=1 -v -run TestModel ./broker/modeltest
-	CRASH_ROUNDS=$(CRASH_ROUNDS) SERVICE_ROUNDS=$(SERVICE_ROUNDS) $(GO) test -count=1 -tags crash -timeout 15m ./tools/crash
+	CRASH_ROUNDS=$(CRASH_ROUNDS) SERVICE_ROUNDS=$(SERVICE_ROUNDS) $(GO) test -count=1 -tags crash -timeout 18m ./tools/crash
 
 clean:
 	rm -rf $(OUT)
