@@ -9,6 +9,8 @@ CRASH_SECONDS ?= 60
 MODEL_SECONDS ?= 60
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 LDFLAGS  := -s -w -X github.com/seedmq/seedmq/bin/internal/proc.Version=$(VERSION)
+# What `make e2e` runs, which test-peers need not run again.
+IN_E2E   := ^(TestCases|TestExchange(Fixtures|UnknownFields|DelayLevels)|TestPopKill|TestGo([A-NP-Z].*|Order))$$
 PROGRAMS := $(notdir $(patsubst %/main.go,%,$(wildcard bin/*/main.go)))
 
 export CGO_ENABLED ?= 0
@@ -48,7 +50,7 @@ microbench: ## every micro-benchmark, briefly, so that they keep working
 
 test-peers: build ## Java clients, Java mqadmin, Java servers; fetches what is missing
 	@if [ -x tools/e2e/peers.sh ]; then SEEDMQ_BIN=$(CURDIR)/$(OUT) tools/e2e/peers.sh; \
-	else cd tools/e2e && $(GO) test -tags peers -timeout 40m ./...; fi
+	else cd tools/e2e && $(GO) test -tags peers -timeout 40m -skip '$(IN_E2E)' ./...; fi
 
 test-crash: ## kill -9 under load, power failures, damaged files, a full disk (which needs root to be mounted), random runs against a model
 	SEEDMQ_CRASH_SECONDS=$(CRASH_SECONDS) $(GO) test -count=1 -v -run TestLives ./store/storetest
