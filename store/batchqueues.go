@@ -181,13 +181,7 @@ func (r *recovery) endsBatch(pos int64) (bool, error) {
 			if n, err := bq.Read(end-1, u[:]); n != 1 || err != nil {
 				return false, err
 			}
-			var rec record
-			_, err := s.dispatch.scan.record(u[0].PhysicalOffset, pos, scanMode{crc: true}, &rec)
-			if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) && err != errBlank {
-				return false, err
-			}
-			r.lastTime = rec.storeTime
-			return err == nil && rec.phys+int64(rec.size) == pos, nil
+			return r.endsAt(u[0].PhysicalOffset, pos)
 		}
 	}
 	return false, nil

@@ -425,16 +425,21 @@ func (r *recovery) endsRecord(pos int64) (bool, error) {
 			if n, err := cq.Read(end-1, u[:]); n != 1 || err != nil {
 				return false, err
 			}
-			var rec record
-			_, err := s.dispatch.scan.record(u[0].PhysicalOffset, pos, scanMode{crc: true}, &rec)
-			if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) && err != errBlank {
-				return false, err
-			}
-			r.lastTime = rec.storeTime
-			return err == nil && rec.phys+int64(rec.size) == pos, nil
+			return r.endsAt(u[0].PhysicalOffset, pos)
 		}
 	}
 	return r.endsBatch(pos)
+}
+
+// endsAt says that the record at phys is whole and ends at pos. Its time becomes that of the last good record.
+func (r *recovery) endsAt(phys, pos int64) (bool, error) {
+	var rec record
+	_, err := r.s.dispatch.scan.record(phys, pos, scanMode{crc: true}, &rec)
+	if err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNotFound) && err != errBlank {
+		return false, err
+	}
+	r.lastTime = rec.storeTime
+	return err == nil && rec.phys+int64(rec.size) == pos, nil
 }
 
 // goodStart says that everything before file f was on disk at the checkpoint's time.

@@ -82,28 +82,7 @@ func DecodeBatch(b []byte) BatchUnit {
 // batchFileName is the name of the file whose first unit is start.
 func batchFileName(start int64) string { return byteName(start * BatchUnitSize) }
 
-// byteName is n in 20 digits.
-func byteName(n int64) string {
-	var b [nameLen]byte
-	for i := len(b) - 1; i >= 0; i-- {
-		b[i] = byte('0' + n%10)
-		n /= 10
-	}
-	return string(b[:])
-}
-
 // parseBatchFileName is the first unit of the file called name.
 func parseBatchFileName(name string) (start int64, ok bool) {
-	if len(name) != nameLen {
-		return 0, false
-	}
-	var n int64
-	for i := range len(name) {
-		c := name[i]
-		if c < '0' || c > '9' || n > (1<<62)/10 {
-			return 0, false
-		}
-		n = n*10 + int64(c-'0')
-	}
-	return n / BatchUnitSize, n%BatchUnitSize == 0
+	return parseByteName(name, BatchUnitSize)
 }

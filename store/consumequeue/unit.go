@@ -69,9 +69,14 @@ func Decode(b []byte) Unit {
 const MaxOffset = 1 << 56
 
 // fileName is the name of the file whose first unit is start.
-func fileName(start int64) string {
+func fileName(start int64) string { return byteName(start * UnitSize) }
+
+// parseFileName is the first unit of the file called name.
+func parseFileName(name string) (start int64, ok bool) { return parseByteName(name, UnitSize) }
+
+// byteName is n in 20 digits.
+func byteName(n int64) string {
 	var b [nameLen]byte
-	n := start * UnitSize
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = byte('0' + n%10)
 		n /= 10
@@ -79,8 +84,8 @@ func fileName(start int64) string {
 	return string(b[:])
 }
 
-// parseFileName is the first unit of the file called name.
-func parseFileName(name string) (start int64, ok bool) {
+// parseByteName is the first unit of the file called name, which has units of unitSize bytes.
+func parseByteName(name string, unitSize int64) (start int64, ok bool) {
 	if len(name) != nameLen {
 		return 0, false
 	}
@@ -92,7 +97,7 @@ func parseFileName(name string) (start int64, ok bool) {
 		}
 		n = n*10 + int64(c-'0')
 	}
-	return n / UnitSize, n%UnitSize == 0
+	return n / unitSize, n%unitSize == 0
 }
 
 // parseQueueID reads the name of a queue's folder: a plain decimal, as it would be written.
