@@ -49,8 +49,8 @@ type varied struct {
 	value  func(n int64) int // of the n-th message of all
 }
 
-// placeholder is the value in the frame before it is patched.
-func (v *varied) placeholder() string { return strings.Repeat("9", v.digits) }
+// filler is the value in the frame before it is patched.
+func (v *varied) filler() string { return strings.Repeat("9", v.digits) }
 
 // topicName has the same length for all i.
 func topicName(prefix string, i int) string { return fmt.Sprintf("%s%05d", prefix, i) }
@@ -148,7 +148,7 @@ func newSender(l *sending, c net.Conn, index int) *sender {
 		props = protocol.AppendProperty(props, protocol.PropertyUniqKey, keyMark)
 	}
 	if v := l.varied; v != nil {
-		props = protocol.AppendProperty(props, v.name, v.placeholder())
+		props = protocol.AppendProperty(props, v.name, v.filler())
 	}
 	props = protocol.AppendProperty(props, protocol.PropertyWait, "true")
 	topic := topicName(l.prefix, 0)
@@ -166,7 +166,7 @@ func newSender(l *sending, c net.Conn, index int) *sender {
 	}
 	if v := l.varied; v != nil {
 		s.value = bytes.Index(s.frame, []byte(v.name))
-		s.value += bytes.Index(s.frame[s.value:], []byte(v.placeholder()))
+		s.value += bytes.Index(s.frame[s.value:], []byte(v.filler()))
 	}
 	return s
 }
